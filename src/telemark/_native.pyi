@@ -1,0 +1,87 @@
+"""The native part: the load engine, the built-in server, and the clock they share.
+
+Everything here releases the GIL while it waits, returns within a fraction of a second to let Ctrl-C through,
+and turns a panic of a native thread into EngineFailure.
+"""
+
+from collections.abc import Mapping, Sequence
+
+class PlanProblem(ValueError):
+    """The plan cannot be used. The message names the field, the value and the remedy."""
+
+class EngineFailure(RuntimeError):
+    """A native thread failed. What was recorded before is still returned by `Engine.drain`."""
+
+class Column:
+    """One column of records, owned by the native side and read through the buffer protocol without a copy."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str:
+        """int8, int16, int32, int64, bool or string (string columns come as a list from `values`)."""
+    def values(self) -> list[str]:
+        """String columns only."""
+    @property
+    def valid(self) -> Column | None:
+        """Validity bitmap (Arrow layout) as an int8 column; None when no value is null."""
+    def __len__(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+class Batch:
+    """Some finished rows of one record table of `telemark.store.schemas`, columns in schema order."""
+
+    @property
+    def table(self) -> str: ...
+    @property
+    def rows(self) -> int: ...
+    def columns(self) -> Sequence[Column]: ...
+
+class Engine:
+    """Simulated devices of one process. Order of calls: connect, begin, (set_rate, credit)*, halt, finish."""
+
+    def __init__(self, plan_json: str, secrets: Mapping[str, str] | None = None) -> None:
+        """Read and check an EnginePlan. `secrets` maps group names to passwords. Raises PlanProblem."""
+    def connect(self) -> None:
+        """Start the reactor threads and begin connecting and subscribing at the plan's rate. Returns at once."""
+    def begin(self, start_ns: int) -> None:
+        """Send by the plan's load shape from this CLOCK_MONOTONIC time on, for `send_for_s`."""
+    def set_rate(self, rate: float) -> None:
+        """New aggregate rate from now on, without a jump: the schedule continues from its present point."""
+    def credit(self, messages: int) -> None:
+        """Windowed load with relayed credits: so many messages were received elsewhere; send as many."""
+    def halt(self) -> None:
+        """Stop sending new messages; go on receiving and acknowledging."""
+    def finish(self) -> None:
+        """Disconnect all devices in order, write the `senders` and `subscribed` rows, end the threads."""
+    def status(self) -> Mapping[str, int | bool]:
+        """devices, connected, ready (connected and subscribed), failed, pending, intended, sent, acked, dropped,
+        received, disconnects, sending (bool), finished (bool), received_for_credit. Cheap; for live views."""
+    def latency_last_second(self) -> tuple[int, int, int]:
+        """(count, p50_us, p99_us) of the last full second, from a live histogram: for display only, never for results."""
+    def drain(self, timeout_s: float) -> list[Batch]:
+        """Full batches since the last call; waits up to timeout_s for one. After finish: the rest, then []."""
+    def flush(self) -> None:
+        """Make partly filled batches available to the next `drain`, so that little is lost if the process dies."""
+
+class Loopback:
+    """The built-in server, running in native threads of this process."""
+
+    def __init__(self, config_json: str) -> None: ...
+    def start(self) -> Mapping[str, int]:
+        """Listen; returns the port of each listener by name (and `control`, the HTTP port)."""
+    def wait(self, timeout_s: float) -> bool:
+        """True when it has stopped."""
+    def stop(self) -> None: ...
+
+def monotonic_ns() -> int:
+    """CLOCK_MONOTONIC in nanoseconds: the clock of every time in a run folder."""
+
+def expand(pattern: str, index: int, sequence: int = 0) -> str:
+    """The pattern language of plans, as the engine reads it. Raises PlanProblem."""
+
+def topic_matches(filter: str, topic: str) -> bool:
+    """Whether an MQTT topic filter ($share/name/ prefix allowed) matches a topic name."""
+
+def decode(data: bytes, version: str) -> list[str]:
+    """Debug text of every MQTT packet in the bytes; raises ValueError on malformed input. For tests and fuzzing."""

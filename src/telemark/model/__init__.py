@@ -1,0 +1,1 @@
+"""Frozen dataclasses that describe what to run. No I/O, no pyspark, no sockets."""

@@ -1,0 +1,1 @@
+"""Server adapters: one file per server, one small contract."""

@@ -1,0 +1,144 @@
+"""The contract every server adapter keeps, and the words it shares with the scenarios.
+
+An adapter is made per run, starts one server (or reaches one that runs), and is thrown away.
+All files it writes go under the directory it is given. It never touches a process it did not start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from telemark.model.plan import Endpoint, Profile
+
+# Capabilities: what an adapter can declare and a scenario can need.
+CAPABILITIES: dict[str, str] = {
+    "mqtt-3.1.1": "MQTT 3.1.1",
+    "mqtt-5": "MQTT 5",
+    "qos-1": "QoS 1",
+    "qos-2": "QoS 2",
+    "tls-1.2": "TLS 1.2",
+    "tls-1.3": "TLS 1.3",
+    "psk": "TLS with pre-shared keys",
+    "shared": "shared subscriptions ($share/...) for MQTT 5 devices",
+    "shared-3.1.1": "shared subscriptions for MQTT 3.1.1 devices",
+    "durable": "sessions that survive a disconnect and queue their messages",
+    "persistent": "durable sessions that survive a restart of the server",
+    "fsync": "acknowledges only what is on disk",
+    "jms": "JMS consumers",
+    "jms-shared": "JMS 2.0 shared subscriptions",
+    "ha-pair": "a replicated pair, live and backup",
+    "faults": "misbehaves on command (the built-in server)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One listener the run needs, by name, with the options a scenario may set."""
+
+    name: str  # plain, tls, psk, plain-publishers, plain-subscribers ...
+    security: str = "none"  # none, tls, psk
+    socket_buffer: int | None = None  # bytes, where the server can set it
+
+
+@dataclass(frozen=True, slots=True)
+class StartRequest:
+    """What a run asks of its server."""
+
+    directory: Path  # configuration, data and logs go here; it is kept with the run
+    profile: Profile
+    listeners: tuple[Listener, ...]
+    devices: int  # how many connections it must be able to accept
+    options: Mapping[str, str | int | float | bool] = field(default_factory=dict)  # e.g. max_queued_messages
+    jms: bool = False  # JMS consumers will connect
+    ha: bool = False  # start the pair
+    cpus: tuple[int, ...] = ()  # pin the server's processes to these CPUs; empty: no pinning
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """Whether this host can run the server, and how to get it when it cannot."""
+
+    available: bool
+    version: str | None
+    how_to_get: str
+
+
+@dataclass(frozen=True, slots=True)
+class JmsAccess:
+    """What a JMS consumer needs to reach the server."""
+
+    provider: str  # name of a provider file: artemis, activemq
+    url: str
+    username: str | None = None
+
+
+class ServerAdapter(Protocol):
+    """One server under test."""
+
+    name: str
+
+    def capabilities(self) -> frozenset[str]:
+        """Names from CAPABILITIES. Static: callable before anything is installed."""
+        ...
+
+    def availability(self) -> Availability:
+        """Cheap look at this host; starts nothing, downloads nothing."""
+        ...
+
+    def prepare(self) -> None:
+        """Install or find the server's programs. May download into the cache; shows progress on stderr."""
+        ...
+
+    def profile_note(self, profile: Profile) -> str:
+        """One sentence on what the profile means here, e.g. that durable mode does not sync to disk."""
+        ...
+
+    def start(self, request: StartRequest) -> None:
+        """Start and return when every listener accepts connections.
+
+        Raises ServerError with the server's own last log lines when it does not come up.
+        """
+        ...
+
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        """Address and TLS facts of every listener asked for, by name."""
+        ...
+
+    def pids(self) -> Sequence[int]:
+        """Processes to watch: the server's own, its children included. Empty when unknown."""
+        ...
+
+    def alive(self) -> bool:
+        """False as soon as the server's process has gone. True when it cannot be known (remote)."""
+        ...
+
+    def counters(self) -> Mapping[str, float]:
+        """The server's own counts, by metric name. Missing counters are missing, never zero.
+
+        Names: messages_in, messages_out, messages_dropped, connections, subscriptions, buffered_messages,
+        buffered_hwm, bytes_in, bytes_out. Must return within a second.
+        """
+        ...
+
+    def jms(self) -> JmsAccess | None:
+        """How JMS consumers reach it; None when they cannot."""
+        ...
+
+    def stop(self) -> None:
+        """End it in order, then by force; no process of ours is left behind. Safe to call twice."""
+        ...
+
+    def kill(self) -> None:
+        """kill -9 the server's processes, as a crash would."""
+        ...
+
+    def restart(self) -> None:
+        """Start again on the same directory, listeners and data."""
+        ...
+
+    def log_tail(self, lines: int = 20) -> str:
+        """Last lines of the server's own log; empty when there is none."""
+        ...

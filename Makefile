@@ -1,0 +1,43 @@
+# Two words do everything: `make bench` and `make test`. The others are for daily work.
+PYTHON := .venv/bin/python
+export CARGO_TARGET_DIR ?= $(CURDIR)/native/target
+
+.PHONY: bench test setup setup-test lint format native docs check-native check-python clean
+
+bench: setup  ## a short benchmark on the built-in server, ending with its score card
+	.venv/bin/telemark run scalagent/multi-publisher-qos0 --server loopback --size quick
+
+test: setup-test lint check-native check-python  ## everything a change must pass
+
+setup:
+	tools/setup bench
+
+setup-test:
+	tools/setup test
+
+lint:
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/mypy
+	cd native && cargo fmt --all --check
+	cd native && cargo clippy --quiet --workspace --all-targets --release -- -D warnings
+
+check-native:
+	cd native && cargo test --quiet --workspace --release
+
+check-python:
+	$(PYTHON) -m pytest
+
+format:
+	.venv/bin/ruff check --fix
+	.venv/bin/ruff format
+	cd native && cargo fmt --all
+
+native:  ## rebuild the native module after a change of Rust code
+	VIRTUAL_ENV=$(CURDIR)/.venv .venv/bin/maturin develop --release --quiet
+
+docs:  ## regenerate docs/reference from the code
+	$(PYTHON) -m telemark.docs docs/reference
+
+clean:
+	rm -rf native/target .venv

@@ -3,6 +3,8 @@
 A row of the `health` table is (time, source, instance, metric, value). "since the last sample" values are
 increments, so their sum over a stretch of time is the total of that stretch. A value that could not be
 sampled has no row.
+
+`python -m telemark.store.health_metrics` prints docs/reference/health.md.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ HOST_METRICS: dict[str, str] = {
     "network_bytes": "bytes sent and received since the last sample (instance: interface)",
     "network_packets": "packets sent and received since the last sample (instance: interface)",
     "tcp_retransmits": "TCP segments sent again since the last sample, whole host",
+    "listen_overflows": "connections turned away since the last sample because an accept queue was full, whole host",
 }
 
 # Instance is the process id. The same names serve server, engine and consumer processes.
@@ -37,6 +40,10 @@ PROCESS_METRICS: dict[str, str] = {
     "involuntary_switches": "involuntary context switches since the last sample",
     "receive_queue_bytes": "bytes that wait unread in the process's TCP sockets (Recv-Q)",
     "send_queue_bytes": "bytes that wait unsent in the process's TCP sockets (Send-Q)",
+    "receive_queue_max_bytes": "the largest Recv-Q of a single connection",
+    "send_queue_max_bytes": "the largest Send-Q of a single connection",
+    "connections_open": "established TCP connections of the run's listeners, counted at this end",
+    "accept_queue": "connections established but not yet accepted by the server, all listeners",
 }
 
 CONSUMER_METRICS: dict[str, str] = PROCESS_METRICS | {"heap_bytes": "used heap of the consumer's JVM"}
@@ -61,3 +68,26 @@ METRICS: dict[str, dict[str, str]] = {
     CONSUMER: CONSUMER_METRICS,
     COUNTERS: COUNTER_METRICS,
 }
+
+_PAGE_HEAD = """# Health metrics
+
+The rows of the `health` record table. Generated from `telemark.store.health_metrics`: do not edit.
+
+Samples are taken about once a second, on the engine's clock. A sample that is slow to take (the proportional memory
+of a large process, the queues of many thousand sockets) is taken less often, so that watching costs at most a percent
+of a core each. What could not be sampled has no row. Socket queues have no instance: they are summed over the
+connections of the run's listeners, the server's ends under `server`, the devices' ends under `engine`.
+"""
+
+
+def reference_page() -> str:
+    """docs/reference/health.md as text."""
+    lines = [_PAGE_HEAD]
+    for source, metrics in METRICS.items():
+        lines += [f"## {source}", "", "| metric | meaning |", "|---|---|"]
+        lines += [f"| `{name}` | {meaning} |" for name, meaning in metrics.items()] + [""]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(reference_page(), end="")

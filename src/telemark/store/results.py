@@ -48,6 +48,9 @@ INTERVALS = _table(
     ("engine_cpu_cores", _F), ("host_cpu_busy_max_core", _F), ("buffered_messages", _F),
 )  # fmt: skip
 
+# One row per run, second and CPU core of the host: the share of that second the core was busy, 0 to 1.
+CORES = _table(("second", pa.int32()), ("core", pa.int32()), ("busy", _F))
+
 # One row per run and subscription (a share group is one row, share set, subscription = its smallest member).
 INTEGRITY = _table(
     ("subscription", pa.int32()), ("share", pa.int32()), ("filter", _S), ("qos", pa.int32()), ("members", _I),
@@ -123,6 +126,7 @@ TABLES: dict[str, pa.Schema] = {
     "latency": LATENCY,
     "distribution": DISTRIBUTION,
     "intervals": INTERVALS,
+    "cores": CORES,
     "integrity": INTEGRITY,
     "offenders": OFFENDERS,
     "resources": RESOURCES,

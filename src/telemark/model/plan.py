@@ -213,6 +213,17 @@ class JmsConsumers:
 
 
 @dataclass(frozen=True, slots=True)
+class ListenerPlan:
+    """What the scenario asks of one listener of the server, by name; the adapter decides its address."""
+
+    name: str  # plain, tls, psk, plain-1, tls-2, plain-publishers ...: groups name it in `endpoints`
+    security: Literal["none", "tls", "psk"] = "none"
+    tls_version: Literal["1.2", "1.3"] | None = None  # what devices insist on; None: what both sides prefer
+    cipher: str | None = None  # OpenSSL name devices insist on
+    socket_buffer: int | None = None  # bytes of the server's socket buffers, where it can set them
+
+
+@dataclass(frozen=True, slots=True)
 class RunPlan:
     """One point of a scenario, resolved: everything but the server's addresses."""
 
@@ -233,6 +244,7 @@ class RunPlan:
     connect_parallel: int = 256
     server_options: dict[str, str | int | float | bool] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # how this size differs from the published one, printed with the result
+    listeners: tuple[ListenerPlan, ...] = ()  # one for each endpoint name the groups use, in the same order
 
     def with_endpoint_names(self) -> tuple[str, ...]:
         """Names of all listeners the groups use, each once, in order of first use."""

@@ -1,0 +1,56 @@
+"""What the runner needs of back-end consumers that are not MQTT devices.
+
+Such consumers live in processes of their own, take part in the rendezvous, and leave the same delivery rows as
+the engine in the run folder. The order of calls is start, go, stop; the others may come at any time between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+CONSUMER_PROCESS = 1000  # the first consumer's number in the `process` column of counters
+
+
+class BackendConsumers(Protocol):
+    """The consumers of one run."""
+
+    def start(self) -> None:
+        """Connect and subscribe everything; returns when every subscription stands.
+
+        Raises ConsumerError when the program cannot be built or started, or the server refuses a connection or subscription.
+        """
+        ...
+
+    def go(self) -> None:
+        """Let messages flow. Called before the devices begin to send."""
+        ...
+
+    def received(self) -> int:
+        """Messages received so far, by its latest report (at most about a second old)."""
+        ...
+
+    def poll(self) -> Mapping[str, float]:
+        """Called about once a second by the runner: moves finished rows into the run folder and returns the newest
+        health figures (heap_bytes, gc_count, gc_ms), for the health table's source `consumer`."""
+        ...
+
+    def pids(self) -> Sequence[int]:
+        """Processes to watch."""
+        ...
+
+    def failure(self) -> str | None:
+        """Why consuming has ended early; None while all is well."""
+        ...
+
+    def restart(self) -> None:
+        """Start the consumers again after they died: same subscriptions, new rows file. Leaves an event in the run folder."""
+        ...
+
+    def kill(self) -> None:
+        """kill -9, as a crash would."""
+        ...
+
+    def stop(self) -> None:
+        """End in order, record the rest, leave no process. Safe to call twice and after a failure."""
+        ...

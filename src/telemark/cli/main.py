@@ -16,7 +16,9 @@ from telemark import __version__
 from telemark.errors import ConfigError, ExitCode, TelemarkError
 
 # command -> module of telemark.cli that defines a click command named `command`
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "doctor": "doctor",
+}
 
 
 class LazyCommands(click.Group):

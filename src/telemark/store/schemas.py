@@ -21,9 +21,7 @@ ACK_PUBACK, ACK_PUBREC, ACK_PUBCOMP = 1, 2, 3
 
 def _schema(*columns: tuple[str, pa.DataType, str], nullable: tuple[str, ...] = ()) -> pa.Schema:
     """A schema whose fields carry their description; columns are required unless named nullable."""
-    return pa.schema(
-        [pa.field(name, kind, name in nullable, {"description": text}) for name, kind, text in columns]
-    )
+    return pa.schema([pa.field(name, kind, name in nullable, {"description": text}) for name, kind, text in columns])
 
 
 DELIVERIES = _schema(

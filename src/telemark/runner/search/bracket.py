@@ -1,0 +1,116 @@
+"""Which rate to try next: ramp from below, bracket, bisect, confirm. Pure: it never sees a server.
+
+A rate *holds* when the case's rule holds at it. The search assumes that a rate above one that does not hold does not
+hold either, and protects that assumption against noise: a failure counts only when a second try fails too, and the
+answer is the highest rate that survived a full-length hold.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Literal
+
+
+class Stage(Enum):
+    """What the next try is for."""
+
+    RAMP = "ramp"
+    BISECT = "bisect"
+    CONFIRM = "confirm"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a search starts and when it is fine enough."""
+
+    start: float  # first rate, well below the expected peak
+    ceiling: float  # never tried above: the engine's own ceiling, or the user's limit
+    growth: float = 1.6  # factor from one ramp step to the next, in (1, 2]
+    resolution: float = 0.05  # bisect until (failed - held) / failed is at most this
+    step_back: float = 0.95  # factor after a rate failed its full-length hold
+    tries: int = 40  # give up after so many
+
+    def expected_tries(self, peak: float) -> int:
+        """How many tries a search takes whose answer is `peak`: for the forecast printed beforehand."""
+        ramp = max(1, math.ceil(math.log(max(peak / self.start, 1.0), self.growth)) + 1)
+        bisect = math.ceil(math.log2(max((self.growth - 1) / self.growth / self.resolution, 1.0)))
+        failures_repeated = 1 + bisect // 2
+        return ramp + bisect + failures_repeated + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One rate to run, and why."""
+
+    rate: float
+    stage: Stage
+    repeated: bool = False  # a second look at a rate that failed once
+
+
+Ending = Literal["confirmed", "nothing held", "ceiling reached", "gave up"]
+
+
+@dataclass(slots=True)
+class Bracket:
+    """The search's memory. Call `next`, run it, call `report`; `next` is None when the search is over."""
+
+    limits: Limits
+    held: float = 0.0  # highest rate that held in a short try
+    failed: float = math.inf  # lowest rate that failed twice
+    confirmed: float | None = None
+    ending: Ending | None = None
+    history: list[tuple[Try, bool]] = field(default_factory=list)
+    _doubt: Try | None = None  # failed once
+
+    def next(self) -> Try | None:
+        """The next rate to run; None when the search has ended (see `ending`)."""
+        if self.ending is not None:
+            return None
+        if len(self.history) >= self.limits.tries:
+            self.ending = "gave up"
+            return None
+        if self._doubt is not None:
+            return Try(self._doubt.rate, self._doubt.stage, repeated=True)
+        return self._fresh()
+
+    def _fresh(self) -> Try:
+        limits = self.limits
+        if self.held == 0.0:
+            # Below the start every step halves: the first rate that holds becomes the floor of the bracket.
+            below = self.failed / 2
+            return Try(limits.start if math.isinf(self.failed) else below, Stage.RAMP)
+        if math.isinf(self.failed):
+            if self.held >= limits.ceiling:
+                return Try(self.held, Stage.CONFIRM)
+            return Try(min(self.held * limits.growth, limits.ceiling), Stage.RAMP)
+        if (self.failed - self.held) / self.failed > limits.resolution:
+            return Try((self.failed + self.held) / 2, Stage.BISECT)
+        return Try(self.held, Stage.CONFIRM)
+
+    def report(self, tried: Try, holds: bool) -> None:
+        """What came of a try."""
+        self.history.append((tried, holds))
+        if holds:
+            self._doubt = None
+            self._held(tried)
+        elif not tried.repeated:
+            self._doubt = tried
+        else:
+            self._doubt = None
+            self._failed(tried)
+
+    def _held(self, tried: Try) -> None:
+        self.held = max(self.held, tried.rate)
+        if tried.stage is Stage.CONFIRM:
+            self.confirmed = tried.rate
+            self.ending = "ceiling reached" if tried.rate >= self.limits.ceiling else "confirmed"
+
+    def _failed(self, tried: Try) -> None:
+        self.failed = min(self.failed, tried.rate)
+        if tried.stage is Stage.CONFIRM:
+            # It held for a short while only: short tries above are void as well.
+            self.held = tried.rate * self.limits.step_back
+        if self.held == 0.0 and self.failed < self.limits.start / 256:
+            self.ending = "nothing held"

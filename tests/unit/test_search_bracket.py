@@ -1,0 +1,94 @@
+"""The search for the peak, against servers whose true peak is known."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from telemark.runner.search.bracket import Bracket, Limits, Stage
+
+
+def search(peak: float, limits: Limits, noise: random.Random | None = None, flake: float = 0.0) -> Bracket:
+    """Run a search against a server that holds up to `peak`, failing at random with probability `flake`."""
+    bracket = Bracket(limits)
+    while (tried := bracket.next()) is not None:
+        unlucky = noise is not None and noise.random() < flake
+        bracket.report(tried, tried.rate <= peak and not unlucky)
+    return bracket
+
+
+@given(st.floats(min_value=1_050, max_value=900_000))
+def test_the_confirmed_rate_is_within_the_resolution_below_the_peak(peak: float) -> None:
+    bracket = search(peak, Limits(start=1_000, ceiling=1_000_000))
+
+    assert bracket.ending == "confirmed"
+    assert bracket.confirmed is not None
+    assert peak * 0.95 <= bracket.confirmed <= peak
+
+
+@given(st.floats(min_value=1_050, max_value=900_000))
+def test_the_ramp_comes_from_below_and_overshoots_by_one_step_at_most(peak: float) -> None:
+    limits = Limits(start=1_000, ceiling=1_000_000)
+    bracket = search(peak, limits)
+
+    assert max(tried.rate for tried, _ in bracket.history) <= peak * limits.growth
+    ramp = [tried.rate for tried, _ in bracket.history if tried.stage is Stage.RAMP and not tried.repeated]
+    assert ramp == sorted(ramp)
+
+
+@given(st.floats(min_value=1_050, max_value=900_000))
+def test_the_forecast_of_tries_is_about_what_it_takes(peak: float) -> None:
+    limits = Limits(start=1_000, ceiling=1_000_000)
+
+    assert abs(limits.expected_tries(peak) - len(search(peak, limits).history)) <= 5
+
+
+def test_a_peak_below_the_start_is_found_by_halving() -> None:
+    bracket = search(130.0, Limits(start=1_000, ceiling=10_000))
+
+    assert bracket.confirmed is not None
+    assert 130.0 * 0.95 <= bracket.confirmed <= 130.0
+
+
+def test_a_server_that_holds_nothing_has_no_peak() -> None:
+    bracket = search(0.0, Limits(start=1_000, ceiling=10_000))
+
+    assert (bracket.confirmed, bracket.ending) == (None, "nothing held")
+
+
+def test_a_server_faster_than_the_ceiling_is_reported_as_such() -> None:
+    """The answer is then a statement about the engine or the user's limit, not a peak of the server."""
+    bracket = search(1e9, Limits(start=1_000, ceiling=50_000))
+
+    assert (bracket.confirmed, bracket.ending) == (50_000, "ceiling reached")
+
+
+def test_a_rate_that_fails_its_full_length_hold_is_stepped_back_from() -> None:
+    bracket = Bracket(Limits(start=1_000, ceiling=100_000))
+    while (tried := bracket.next()) is not None:
+        limit = 9_000 if tried.stage is Stage.CONFIRM else 10_000
+        bracket.report(tried, tried.rate <= limit)
+
+    assert bracket.confirmed is not None
+    assert 9_000 * 0.93 <= bracket.confirmed <= 9_000
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_single_unlucky_tries_do_not_move_the_answer(seed: int) -> None:
+    """Every failure is looked at twice; with one unlucky run in twenty the answer stays within ten percent."""
+    bracket = search(10_000, Limits(start=1_000, ceiling=100_000), random.Random(seed), flake=0.05)
+
+    assert bracket.confirmed is not None
+    assert 9_000 <= bracket.confirmed <= 10_000
+
+
+def test_a_search_always_ends() -> None:
+    noise = random.Random(7)
+    bracket = Bracket(Limits(start=1_000, ceiling=100_000, tries=30))
+    while (tried := bracket.next()) is not None:
+        bracket.report(tried, noise.random() < 0.5)
+
+    assert len(bracket.history) <= 30

@@ -1,0 +1,48 @@
+"""Sums over the engine processes of a run, as their status lines told them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """One moment of a run. Counts are of all engine processes together; for decisions and display, not for results."""
+
+    devices: int = 0
+    connected: int = 0
+    ready: int = 0  # connected and subscribed
+    failed: int = 0  # gave up connecting
+    intended: int = 0
+    sent: int = 0
+    acked: int = 0
+    dropped: int = 0
+    received: int = 0
+    disconnects: int = 0
+    sending: bool = False
+    p50_us: float | None = None  # of the last second, over the processes that received anything
+    p99_us: float | None = None  # the worst process's
+
+    @property
+    def settled(self) -> bool:
+        """Every device is connected and subscribed, or has given up."""
+        return self.devices > 0 and self.ready + self.failed >= self.devices
+
+
+_COUNTS = ("devices", "connected", "ready", "failed", "intended", "sent", "acked", "dropped", "received", "disconnects")
+
+
+def add_up(statuses: Iterable[Mapping[str, Any]]) -> Totals:
+    """Totals of the newest status of every process."""
+    known = list(statuses)
+    counts = {name: sum(int(status.get(name, 0)) for status in known) for name in _COUNTS}
+    receiving = [status for status in known if status.get("latency_count")]
+    weight = sum(status["latency_count"] for status in receiving)
+    return Totals(
+        **counts,
+        sending=any(status.get("sending", False) for status in known),
+        p50_us=sum(status["p50_us"] * status["latency_count"] for status in receiving) / weight if weight else None,
+        p99_us=max(float(status["p99_us"]) for status in receiving) if weight else None,
+    )

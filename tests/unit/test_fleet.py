@@ -1,0 +1,121 @@
+"""The fleet against a stand-in for the engine process."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from telemark.errors import ConfigError, EngineError
+from telemark.model.plan import Endpoint, EnginePlan, Group, Load, Publish
+from telemark.runner.fleet import Fleet
+
+FAKE = (sys.executable, str(Path(__file__).with_name("fake_engine.py")))
+Make = Callable[..., Fleet]
+
+
+def plan(process: int, mode: str, publishers: int = 5, refill: int = 0) -> EnginePlan:
+    """A slice with some publishers; `mode` tells the stand-in how to behave."""
+    group = Group("publishers", publishers, publish=Publish("t/{index}"))
+    return EnginePlan(mode, process, 1, (Endpoint("plain"),), (group,), Load("windowed", window=1, refill=refill))
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    """Fleets that are ended whatever the test did."""
+    fleets: list[Fleet] = []
+
+    def make_fleet(*plans: EnginePlan) -> Fleet:
+        fleet = Fleet(plans, tmp_path, command=FAKE)
+        fleets.append(fleet)
+        fleet.start()
+        return fleet
+
+    yield make_fleet
+    for fleet in fleets:
+        fleet.stop(0.1)
+
+
+def poll_until(fleet: Fleet, condition: Callable[[], bool]) -> None:
+    """Listen until something is true; at most ten seconds."""
+    deadline = time.monotonic() + 10
+    while not condition() and time.monotonic() < deadline:
+        fleet.poll(0.05)
+
+    assert condition()
+
+
+def test_totals_add_up_over_the_processes_and_all_end_in_order(make: Make) -> None:
+    """Two processes connect, get the same start, and finish."""
+    fleet = make(plan(0, "fine", 5), plan(1, "fine", 3))
+    devices_before_any_word = fleet.totals().devices
+    poll_until(fleet, lambda: fleet.totals().settled)
+    fleet.begin(123)
+    poll_until(fleet, lambda: fleet.totals().sent == 20)
+    begun = {link.status["begun_ns"] for link in fleet._links}
+    fleet.finish()
+    poll_until(fleet, lambda: fleet.finished)
+
+    assert devices_before_any_word == 8
+    assert begun == {123}
+    assert fleet.stop(1) == []
+    assert fleet.pids() == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "message"),
+    [("dies", "process 1 was killed by signal 9"), ("crashes", "process 1 ended with status 3: boom")],
+)
+def test_a_process_that_dies_is_noticed_within_a_second(make: Make, mode: str, message: str) -> None:
+    """The error names the process and its last words."""
+    fleet = make(plan(0, "fine"), plan(1, mode))
+    poll_until(fleet, lambda: fleet.totals().settled)
+    started = time.monotonic()
+    fleet.begin(1)
+    with pytest.raises(EngineError) as caught:
+        poll_until(fleet, lambda: False)
+
+    assert message in caught.value.message
+    assert time.monotonic() - started < 1
+
+
+def test_a_plan_the_engine_cannot_use_is_a_wrong_configuration(make: Make) -> None:
+    """The engine's own words reach the user with the right exit code."""
+    fleet = make(plan(0, "refuses"))
+    with pytest.raises(ConfigError, match=r"load\.rate: -1"):
+        poll_until(fleet, lambda: False)
+
+
+def test_a_process_that_does_not_end_is_killed(make: Make) -> None:
+    """Stopping is bounded in time and says what it had to do."""
+    fleet = make(plan(0, "deaf"))
+    poll_until(fleet, lambda: fleet.totals().settled)
+    started = time.monotonic()
+    problems = fleet.stop(0.3)
+
+    assert time.monotonic() - started < 2
+    assert problems == ["engine process 0 did not end in 0.3 s and was killed"]
+    assert fleet.pids() == []
+
+
+def test_credits_are_relayed_in_whole_refills_by_publishers(make: Make) -> None:
+    """Twenty received by two processes, refills of eight: sixteen may be sent, three quarters by the larger process."""
+    fleet = make(plan(0, "credits", 6, refill=8), plan(1, "credits", 2, refill=8))
+    poll_until(fleet, lambda: fleet.totals().settled)
+    fleet.begin(1)
+    poll_until(fleet, lambda: fleet.totals().sent == 20 + 16)
+
+    assert [link.status["sent"] - 10 for link in fleet._links] == [12, 4]
+
+
+def test_a_rate_is_shared_out_by_publishers(make: Make) -> None:
+    """The aggregate rate stays the aggregate rate."""
+    fleet = make(plan(0, "fine", 6), plan(1, "fine", 2))
+    poll_until(fleet, lambda: fleet.totals().settled)
+    fleet.set_rate(1000.0)
+    poll_until(fleet, lambda: all("rate" in link.status for link in fleet._links))
+
+    assert [link.status["rate"] for link in fleet._links] == [750.0, 250.0]

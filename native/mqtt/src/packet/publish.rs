@@ -1,0 +1,218 @@
+//! PUBLISH [3.3]: the hot path. Reading and writing allocate nothing (beyond a growing output buffer).
+
+use crate::error::{DecodeError, EncodeError};
+use crate::frame::{Frame, PacketType};
+use crate::properties::{Place, Properties, Property};
+use crate::version::{QoS, Version};
+use crate::wire::{encode, remaining_length, Body, Measure, Reader, Sink};
+
+const DUP: u8 = 0b1000;
+const RETAIN: u8 = 0b0001;
+
+/// A message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Publish<'a> {
+    /// Sent before, perhaps; only with QoS 1 and 2.
+    pub dup: bool,
+    /// Quality of service.
+    pub qos: QoS,
+    /// To the server: keep it. From the server: it was kept.
+    pub retain: bool,
+    /// Name without wildcards; empty only in MQTT 5 with a topic alias.
+    pub topic: &'a str,
+    /// Zero exactly when QoS is 0.
+    pub packet_id: u16,
+    /// MQTT 5 only.
+    pub properties: Properties<'a>,
+    /// The application's bytes.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Publish<'a> {
+    /// Reads the body of a frame that is a PUBLISH.
+    #[inline]
+    pub fn decode(frame: Frame<'a>, version: Version) -> Result<Self, DecodeError> {
+        let qos = QoS::from_bits(frame.first >> 1 & 0b11)?;
+        let dup = frame.first & DUP != 0;
+        if dup && qos == QoS::AtMostOnce {
+            return Err(DecodeError::DupWithoutQos);
+        }
+        let mut reader = Reader::new(frame.body);
+        let topic = reader.text()?;
+        let packet_id = if qos == QoS::AtMostOnce { 0 } else { reader.packet_id()? };
+        let properties = Properties::read(&mut reader, version, Place::Publish)?;
+        check_topic(topic, &properties)?;
+        let retain = frame.first & RETAIN != 0;
+        let payload = reader.remainder();
+        Ok(Self {
+            dup,
+            qos,
+            retain,
+            topic,
+            packet_id,
+            properties,
+            payload,
+        })
+    }
+
+    /// Appends the packet.
+    pub fn encode(&self, version: Version, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        encode(self, version, out)
+    }
+
+    /// The topic alias, if the packet has one.
+    pub fn topic_alias(&self) -> Option<u16> {
+        if self.properties.is_empty() {
+            return None;
+        }
+        self.properties.find(|property| match property {
+            Property::TopicAlias(alias) => Some(alias),
+            _ => None,
+        })
+    }
+
+    fn flags(&self) -> u8 {
+        let dup = if self.dup { DUP } else { 0 };
+        dup | self.qos.bits() << 1 | u8::from(self.retain)
+    }
+
+    fn write_variable_header<S: Sink>(&self, version: Version, out: &mut S) {
+        out.text(self.topic);
+        if self.qos != QoS::AtMostOnce {
+            out.short(self.packet_id);
+        }
+        self.properties.write(version, out);
+    }
+
+    fn check_header(&self, version: Version) -> Result<(), EncodeError> {
+        self.properties.check_for(version, Place::Publish)?;
+        check_topic(self.topic, &self.properties)
+            .map_err(|_| EncodeError::Forbidden("a topic name is empty or contains a wildcard"))?;
+        if self.dup && self.qos == QoS::AtMostOnce {
+            return Err(EncodeError::Forbidden("DUP is set on a QoS 0 PUBLISH"));
+        }
+        Ok(())
+    }
+}
+
+/// No wildcards; empty only together with an alias [3.3.2.1].
+#[inline]
+fn check_topic(topic: &str, properties: &Properties<'_>) -> Result<(), DecodeError> {
+    let has_wildcard = topic.bytes().any(|byte| byte == b'+' || byte == b'#');
+    let has_alias = || {
+        properties
+            .iter()
+            .any(|property| matches!(property, Property::TopicAlias(_)))
+    };
+    if has_wildcard || (topic.is_empty() && !has_alias()) {
+        return Err(DecodeError::InvalidTopicName);
+    }
+    Ok(())
+}
+
+impl Body for Publish<'_> {
+    fn first_byte(&self) -> u8 {
+        PacketType::Publish.first_byte() | self.flags()
+    }
+
+    fn check(&self, version: Version) -> Result<(), EncodeError> {
+        if (self.qos == QoS::AtMostOnce) != (self.packet_id == 0) {
+            return Err(EncodeError::PacketIdMismatch);
+        }
+        self.check_header(version)
+    }
+
+    fn write<S: Sink>(&self, version: Version, out: &mut S) {
+        self.write_variable_header(version, out);
+        out.put(self.payload);
+    }
+}
+
+/// Everything of a PUBLISH that does not change from message to message, encoded once.
+///
+/// What changes (DUP, packet id, payload and its size) is filled in for each message:
+/// a few stores and one copy of the header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublishTemplate {
+    /// Topic, space for the packet id, properties.
+    header: Box<[u8]>,
+    /// Type and flags, DUP clear.
+    first: u8,
+    /// Where the packet id goes; zero with QoS 0 (a real one stands behind the topic's length).
+    id_at: u32,
+}
+
+impl PublishTemplate {
+    /// From a message whose packet id, DUP and payload are ignored.
+    pub fn new(message: &Publish<'_>, version: Version) -> Result<Self, EncodeError> {
+        let message = Publish {
+            dup: false,
+            packet_id: 0,
+            payload: &[],
+            ..*message
+        };
+        message.check_header(version)?;
+        let mut measure = Measure::default();
+        message.write_variable_header(version, &mut measure);
+        measure.remaining_length()?;
+        let mut header = Vec::with_capacity(measure.size);
+        message.write_variable_header(version, &mut header);
+        let id_at = if message.qos == QoS::AtMostOnce {
+            0
+        } else {
+            2 + message.topic.len() as u32
+        };
+        Ok(Self {
+            header: header.into_boxed_slice(),
+            first: message.first_byte(),
+            id_at,
+        })
+    }
+
+    /// Size of the whole packet with so many payload bytes.
+    pub fn packet_size(&self, payload_size: usize) -> usize {
+        let body = self.header.len() + payload_size;
+        let length_bytes = match body {
+            0..=0x7f => 1,
+            0x80..=0x3fff => 2,
+            0x4000..=0x1f_ffff => 3,
+            _ => 4,
+        };
+        1 + length_bytes + body
+    }
+
+    /// Appends everything up to the payload; the caller must append `payload_size` bytes next.
+    ///
+    /// `packet_id` must be zero exactly when the template's QoS is 0.
+    #[inline]
+    pub fn append_header(
+        &self,
+        out: &mut Vec<u8>,
+        packet_id: u16,
+        dup: bool,
+        payload_size: usize,
+    ) -> Result<(), EncodeError> {
+        if (self.id_at == 0) != (packet_id == 0) || (dup && packet_id == 0) {
+            return Err(EncodeError::PacketIdMismatch);
+        }
+        let remaining = remaining_length(self.header.len() + payload_size)?;
+        out.reserve(5 + remaining as usize);
+        out.byte(if dup { self.first | DUP } else { self.first });
+        out.variable_integer(remaining);
+        let start = out.len();
+        out.put(&self.header);
+        if packet_id != 0 {
+            let at = start + self.id_at as usize;
+            out[at..at + 2].copy_from_slice(&packet_id.to_be_bytes());
+        }
+        Ok(())
+    }
+
+    /// Appends a whole packet.
+    #[inline]
+    pub fn append(&self, out: &mut Vec<u8>, packet_id: u16, dup: bool, payload: &[u8]) -> Result<(), EncodeError> {
+        self.append_header(out, packet_id, dup, payload.len())?;
+        out.put(payload);
+        Ok(())
+    }
+}

@@ -1,0 +1,71 @@
+//! UNSUBSCRIBE [3.10].
+
+use super::list::private::Codec;
+use super::list::{Entry, List};
+use crate::error::{DecodeError, EncodeError};
+use crate::frame::PacketType;
+use crate::properties::{Place, Properties};
+use crate::version::Version;
+use crate::wire::{encode, Body, Reader, Sink};
+
+impl<'a> Codec<'a> for &'a str {
+    fn read(reader: &mut Reader<'a>, _version: Version) -> Result<Self, DecodeError> {
+        reader.text()
+    }
+
+    fn write<S: Sink>(&self, out: &mut S) {
+        out.text(self);
+    }
+}
+
+impl<'a> Entry<'a> for &'a str {}
+
+/// A request to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unsubscribe<'a> {
+    /// Never zero.
+    pub packet_id: u16,
+    /// MQTT 5 only.
+    pub properties: Properties<'a>,
+    /// Filters exactly as they were subscribed: `List::given(&["a/#"])`.
+    pub filters: List<'a, &'a str>,
+}
+
+impl<'a> Unsubscribe<'a> {
+    /// Reads the body.
+    pub fn decode(body: &'a [u8], version: Version) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(body);
+        Ok(Self {
+            packet_id: reader.packet_id()?,
+            properties: Properties::read(&mut reader, version, Place::Unsubscribe)?,
+            filters: List::read(&mut reader, version)?,
+        })
+    }
+
+    /// Appends the packet.
+    pub fn encode(&self, version: Version, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        encode(self, version, out)
+    }
+}
+
+impl Body for Unsubscribe<'_> {
+    fn first_byte(&self) -> u8 {
+        PacketType::Unsubscribe.first_byte()
+    }
+
+    fn check(&self, version: Version) -> Result<(), EncodeError> {
+        if self.packet_id == 0 {
+            return Err(EncodeError::PacketIdMismatch);
+        }
+        if self.filters.is_empty() {
+            return Err(EncodeError::Forbidden("UNSUBSCRIBE needs at least one filter"));
+        }
+        self.properties.check_for(version, Place::Unsubscribe)
+    }
+
+    fn write<S: Sink>(&self, version: Version, out: &mut S) {
+        out.short(self.packet_id);
+        self.properties.write(version, out);
+        self.filters.write(out);
+    }
+}

@@ -1,0 +1,280 @@
+//! Who is subscribed to what: literal filters in one hash map, filters with wildcards in a tree of levels.
+
+use super::filter::Filter;
+use super::hash::BuildTopicHasher;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Subscriptions of many subscribers. `K` names a subscriber, `V` holds the subscription's options.
+///
+/// Looking up takes `&self` and allocates nothing, so many reader threads may share the tree behind a lock.
+#[derive(Debug)]
+pub struct SubscriptionTree<K, V> {
+    literal: HashMap<Box<str>, Subscribers<K, V>, BuildTopicHasher>,
+    wildcard: Node<K, V>,
+    wildcards: usize,
+    generation: u64,
+}
+
+/// A match: one subscriber, or a group of which one member gets the message.
+#[derive(Debug)]
+pub enum Target<'s, K, V> {
+    /// An ordinary subscription.
+    Plain(&'s K, &'s V),
+    /// A shared subscription: deliver to `group.next()`.
+    Shared(&'s Group<K, V>),
+}
+
+/// Members of one shared subscription (one share name on one filter).
+#[derive(Debug)]
+pub struct Group<K, V> {
+    name: Box<str>,
+    members: Vec<(K, V)>,
+    turn: AtomicUsize,
+}
+
+impl<K, V> Group<K, V> {
+    /// The share name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// All members in order of joining.
+    pub fn members(&self) -> &[(K, V)] {
+        &self.members
+    }
+
+    /// The member whose turn it is: round robin.
+    pub fn next(&self) -> Option<&(K, V)> {
+        self.next_where(|_, _| true)
+    }
+
+    /// The next member in turn that the closure accepts (is connected, has room).
+    pub fn next_where(&self, accepts: impl Fn(&K, &V) -> bool) -> Option<&(K, V)> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let count = self.members.len();
+        (0..count)
+            .map(|step| &self.members[turn.wrapping_add(step) % count])
+            .find(|(key, value)| accepts(key, value))
+    }
+}
+
+#[derive(Debug)]
+struct Subscribers<K, V> {
+    plain: Vec<(K, V)>,
+    groups: Vec<Group<K, V>>,
+}
+
+#[derive(Debug)]
+struct Node<K, V> {
+    children: HashMap<Box<str>, Node<K, V>, BuildTopicHasher>,
+    any_level: Option<Box<Node<K, V>>>,
+    here: Subscribers<K, V>,
+    below: Subscribers<K, V>,
+}
+
+impl<K, V> Default for Subscribers<K, V> {
+    fn default() -> Self {
+        Self {
+            plain: Vec::new(),
+            groups: Vec::new(),
+        }
+    }
+}
+
+impl<K, V> Default for Node<K, V> {
+    fn default() -> Self {
+        Self {
+            children: HashMap::default(),
+            any_level: None,
+            here: Subscribers::default(),
+            below: Subscribers::default(),
+        }
+    }
+}
+
+impl<K, V> Default for SubscriptionTree<K, V> {
+    fn default() -> Self {
+        Self {
+            literal: HashMap::default(),
+            wildcard: Node::default(),
+            wildcards: 0,
+            generation: 0,
+        }
+    }
+}
+
+impl<K: PartialEq, V> Subscribers<K, V> {
+    fn is_empty(&self) -> bool {
+        self.plain.is_empty() && self.groups.is_empty()
+    }
+
+    fn insert(&mut self, share: Option<&str>, key: K, value: V) -> Option<V> {
+        let members = match share {
+            None => &mut self.plain,
+            Some(name) => &mut self.group(name).members,
+        };
+        if let Some((_, old)) = members.iter_mut().find(|(member, _)| *member == key) {
+            return Some(std::mem::replace(old, value));
+        }
+        members.push((key, value));
+        None
+    }
+
+    fn group(&mut self, name: &str) -> &mut Group<K, V> {
+        let at = self
+            .groups
+            .iter()
+            .position(|group| &*group.name == name)
+            .unwrap_or_else(|| {
+                self.groups.push(Group {
+                    name: name.into(),
+                    members: Vec::new(),
+                    turn: AtomicUsize::new(0),
+                });
+                self.groups.len() - 1
+            });
+        &mut self.groups[at]
+    }
+
+    fn remove(&mut self, share: Option<&str>, key: &K) -> Option<V> {
+        let members = match share {
+            None => &mut self.plain,
+            Some(name) => &mut self.groups.iter_mut().find(|group| &*group.name == name)?.members,
+        };
+        let at = members.iter().position(|(member, _)| member == key)?;
+        let (_, value) = members.remove(at);
+        self.groups.retain(|group| !group.members.is_empty());
+        Some(value)
+    }
+
+    fn visit<'s>(&'s self, visitor: &mut impl FnMut(Target<'s, K, V>)) {
+        for (key, value) in &self.plain {
+            visitor(Target::Plain(key, value));
+        }
+        for group in &self.groups {
+            visitor(Target::Shared(group));
+        }
+    }
+}
+
+impl<K: PartialEq, V> Node<K, V> {
+    fn is_empty(&self) -> bool {
+        self.children.is_empty() && self.any_level.is_none() && self.here.is_empty() && self.below.is_empty()
+    }
+
+    fn insert(&mut self, path: &str, share: Option<&str>, key: K, value: V) -> Option<V> {
+        let mut node = self;
+        for level in path.split('/') {
+            node = match level {
+                "#" => return node.below.insert(share, key, value),
+                "+" => node.any_level.get_or_insert_with(Box::default),
+                literal => node.children.entry(literal.into()).or_default(),
+            };
+        }
+        node.here.insert(share, key, value)
+    }
+
+    /// Recursive so that emptied nodes can be taken away on the way back; depth is bounded by `Filter::parse`.
+    fn remove(&mut self, path: Option<&str>, share: Option<&str>, key: &K) -> Option<V> {
+        let Some(path) = path else {
+            return self.here.remove(share, key);
+        };
+        let (level, rest) = split_level(path);
+        match level {
+            "#" => self.below.remove(share, key),
+            "+" => {
+                let child = self.any_level.as_mut()?;
+                let removed = child.remove(rest, share, key);
+                if child.is_empty() {
+                    self.any_level = None;
+                }
+                removed
+            }
+            literal => {
+                let child = self.children.get_mut(literal)?;
+                let removed = child.remove(rest, share, key);
+                if child.is_empty() {
+                    self.children.remove(literal);
+                }
+                removed
+            }
+        }
+    }
+
+    /// `wild` is false on the first level of a `$` topic, where wildcards do not match [4.7.2].
+    fn visit<'s>(&'s self, path: Option<&str>, wild: bool, visitor: &mut impl FnMut(Target<'s, K, V>)) {
+        if wild {
+            self.below.visit(visitor);
+        }
+        let Some(path) = path else {
+            return self.here.visit(visitor);
+        };
+        let (level, rest) = split_level(path);
+        if let (Some(child), true) = (&self.any_level, wild) {
+            child.visit(rest, true, visitor);
+        }
+        if let Some(child) = self.children.get(level) {
+            child.visit(rest, true, visitor);
+        }
+    }
+}
+
+/// The first level and, if there is a slash, what follows it.
+fn split_level(path: &str) -> (&str, Option<&str>) {
+    match path.split_once('/') {
+        Some((level, rest)) => (level, Some(rest)),
+        None => (path, None),
+    }
+}
+
+impl<K: PartialEq, V> SubscriptionTree<K, V> {
+    /// Without subscriptions.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds or replaces a subscription; returns the replaced one's value.
+    pub fn insert(&mut self, filter: &Filter<'_>, key: K, value: V) -> Option<V> {
+        self.generation += 1;
+        if !filter.has_wildcard() {
+            let subscribers = self.literal.entry(filter.path.into()).or_default();
+            return subscribers.insert(filter.share, key, value);
+        }
+        let replaced = self.wildcard.insert(filter.path, filter.share, key, value);
+        self.wildcards += usize::from(replaced.is_none());
+        replaced
+    }
+
+    /// Takes a subscription away; returns its value if it existed.
+    pub fn remove(&mut self, filter: &Filter<'_>, key: &K) -> Option<V> {
+        self.generation += 1;
+        if filter.has_wildcard() {
+            let removed = self.wildcard.remove(Some(filter.path), filter.share, key);
+            self.wildcards -= usize::from(removed.is_some());
+            return removed;
+        }
+        let subscribers = self.literal.get_mut(filter.path)?;
+        let removed = subscribers.remove(filter.share, key);
+        if subscribers.is_empty() {
+            self.literal.remove(filter.path);
+        }
+        removed
+    }
+
+    /// Calls the visitor for every subscription that matches. A subscriber with several matching
+    /// filters is visited once for each.
+    pub fn visit<'s>(&'s self, topic: &str, mut visitor: impl FnMut(Target<'s, K, V>)) {
+        if let Some(subscribers) = self.literal.get(topic) {
+            subscribers.visit(&mut visitor);
+        }
+        if self.wildcards > 0 {
+            self.wildcard.visit(Some(topic), !topic.starts_with('$'), &mut visitor);
+        }
+    }
+
+    /// Changes with every insert and remove: a cached route is good while this stays the same.
+    pub const fn generation(&self) -> u64 {
+        self.generation
+    }
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from telemark.model.plan import Phases
+from telemark.model.plan import Load, Phases
 from telemark.runner.totals import Totals
 
 NS = 1_000_000_000
@@ -64,6 +64,12 @@ class PhaseMachine:
     _entered_ns: int = 0
     _last_received: int = -1
     _changed_ns: int = 0
+
+    @classmethod
+    def for_load(cls, lengths: Phases, load: Load) -> PhaseMachine:
+        """The machine of a plan: idle load without measuring time sends nothing, a load with a limit ends by itself."""
+        sends = lengths.warmup_s + lengths.measure_s > 0
+        return cls(lengths, sends=sends, ends_early=load.limit is not None)
 
     def enter(self, phase: Phase, now_ns: int) -> None:
         """Close the present phase and begin another at `now_ns`."""

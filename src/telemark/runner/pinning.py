@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from telemark.errors import ConfigError
@@ -54,3 +56,12 @@ def parse_cpus(text: str) -> tuple[int, ...]:
 def describe(pins: Pinning) -> dict[str, Any]:
     """For run.json: each role's CPUs, null when the scheduler was free to choose (the default on every host)."""
     return {role: list(pins[role]) if role in pins else None for role in ROLES}
+
+
+def pin_process(pid: int, cpus: Sequence[int]) -> None:
+    """Pin every thread of a process that already runs; nothing for no CPUs. A process that has gone is passed over."""
+    if not cpus:
+        return
+    for thread in Path(f"/proc/{pid}/task").glob("*"):
+        with suppress(OSError):
+            os.sched_setaffinity(int(thread.name), cpus)

@@ -46,7 +46,11 @@ PROCESS_METRICS: dict[str, str] = {
     "accept_queue": "connections established but not yet accepted by the server, all listeners",
 }
 
-CONSUMER_METRICS: dict[str, str] = PROCESS_METRICS | {"heap_bytes": "used heap of the consumer's JVM"}
+CONSUMER_METRICS: dict[str, str] = PROCESS_METRICS | {
+    "heap_bytes": "used heap of the consumer's JVM",
+    "gc_count": "garbage collections since the JVM started",
+    "gc_ms": "milliseconds spent in them since the JVM started",
+}
 
 # The server's own counts, cumulative or momentary as the server gives them. Instance: queue name or empty.
 COUNTER_METRICS: dict[str, str] = {

@@ -1,0 +1,194 @@
+"""The loop that steers a run once everything is started: listen, look, decide, tell."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from telemark.consumers.contract import BackendConsumers
+from telemark.errors import ConsumerError, EngineError, RequirementError, ServerError, TelemarkError
+from telemark.model.plan import RunPlan
+from telemark.runner.debts import Debts, with_consumers
+from telemark.runner.fleet import Fleet
+from telemark.runner.health import HealthSampler
+from telemark.runner.phases import NS, Order, Phase, PhaseMachine
+from telemark.runner.progress import Progress, RunListener
+from telemark.runner.totals import Totals
+from telemark.servers.contract import ServerAdapter
+from telemark.store.health_metrics import ENGINE, SERVER
+
+LOOK_EVERY_S = 0.05
+TELL_EVERY_S = 0.25
+ALL_GONE_S = 2.0  # every device disconnected for that long: the server is lost, even if nobody saw it die
+FINISH_TIMEOUT_S = 30.0  # for engine processes to disconnect and close their records, and one second for 1,000 devices
+
+
+@dataclass(slots=True)
+class RunControl:
+    """What whoever steers a run may see and do."""
+
+    progress: Progress
+    set_rate: Callable[[float], None]  # new aggregate rate, messages a second
+    end_measuring: Callable[[], None]
+
+
+Steering = Callable[[RunControl], None]
+
+
+@dataclass(slots=True)
+class Conductor:
+    """Conducts one run from connecting devices to the last closed record file."""
+
+    run: str
+    plan: RunPlan
+    fleet: Fleet
+    adapter: ServerAdapter
+    sampler: HealthSampler
+    debts: Debts
+    listener: RunListener
+    machine: PhaseMachine
+    consumers: BackendConsumers | None = None
+    steering: Steering | None = None
+    allow_connect_failures: bool = False
+    consumer_figures: dict[str, float] = field(default_factory=dict)
+    _began_ns: int = 0
+    _told_ns: int = 0
+    _told: Totals = field(default_factory=Totals)
+    _gone_since_ns: int | None = None
+    _polled_ns: int = 0
+
+    def conduct(self) -> None:
+        """Until every engine process has finished.
+
+        Raises:
+            TelemarkError: the run cannot go on; its kind says who failed.
+        """
+        self._began_ns = self._told_ns = time.monotonic_ns()
+        self.machine.enter(Phase.CONNECT, self._began_ns)
+        while not self.fleet.finished:
+            self._listen()
+            now_ns = time.monotonic_ns()
+            totals = self.totals()
+            self._check(now_ns, totals)
+            for order in self.machine.step(now_ns, totals, self.debts.owed(totals)):
+                self._give(order, totals)
+            if now_ns - self._told_ns >= TELL_EVERY_S * NS:
+                self._tell(now_ns, totals)
+
+    def totals(self) -> Totals:
+        """Counts of engine processes and consumers together."""
+        return with_consumers(self.fleet.totals(), self.consumers.received() if self.consumers else 0)
+
+    def _listen(self) -> None:
+        try:
+            self.fleet.poll(LOOK_EVERY_S)
+        except TelemarkError:
+            self._refuse_dead_server()  # an engine may fail because the server did: name the cause, not the effect
+            raise
+
+    def _check(self, now_ns: int, totals: Totals) -> None:
+        self._refuse_dead_server()
+        if self.machine.problem:
+            raise ServerError(self.machine.problem + self._first_event())
+        if self.sampler.failure is not None:
+            raise _as_error(self.sampler.failure)
+        self._look_after_consumers(now_ns)
+        self._refuse_lost_server(now_ns, totals)
+        if self.machine.phase is Phase.STOP and self._stop_took_too_long(now_ns, totals):
+            raise EngineError("the engine processes did not close their records in time")
+
+    def _refuse_dead_server(self) -> None:
+        if self.adapter.alive():
+            return
+        lines = self.adapter.log_tail(5).strip()
+        raise ServerError(f"server {self.adapter.name} died{self._phase_words()}", hint=lines or None)
+
+    def _phase_words(self) -> str:
+        return f" in phase {self.machine.phase}"
+
+    def _refuse_lost_server(self, now_ns: int, totals: Totals) -> None:
+        """All devices gone without a word: also a server we cannot see die (remote) has failed then."""
+        lost = totals.disconnects > 0 and totals.connected == 0 and self.machine.phase is not Phase.STOP
+        self._gone_since_ns = (self._gone_since_ns or now_ns) if lost else None
+        if self._gone_since_ns is not None and now_ns - self._gone_since_ns > self._patience_ns():
+            raise ServerError(
+                f"server {self.adapter.name} disconnected all {totals.devices} devices{self._phase_words()}"
+                f"{self._first_event()}"
+            )
+
+    def _patience_ns(self) -> int:
+        """Devices that reconnect are given the time of their policy."""
+        waits = [group.reconnect.delay_s for group in self.plan.groups if group.reconnect.policy == "after"]
+        return round((ALL_GONE_S + 2 * max(waits, default=0.0)) * NS)
+
+    def _look_after_consumers(self, now_ns: int) -> None:
+        if self.consumers is None:
+            return
+        failure = self.consumers.failure()
+        if failure:
+            raise ConsumerError(f"JMS consumers: {failure}")
+        if now_ns - self._polled_ns >= NS:
+            self._polled_ns = now_ns
+            self.consumer_figures = dict(self.consumers.poll())
+
+    def _stop_took_too_long(self, now_ns: int, totals: Totals) -> bool:
+        since = self.machine.times[Phase.STOP][0]
+        return now_ns - since > (FINISH_TIMEOUT_S + totals.devices / 1000) * NS
+
+    def _give(self, order: Order, totals: Totals) -> None:
+        match order:
+            case Order.BEGIN:
+                self._refuse_missing_devices(totals)
+                if self.consumers is not None:
+                    self.consumers.go()
+                self.fleet.begin(self.machine.start_ns or 0)
+            case Order.HALT:
+                self.fleet.halt()
+            case Order.FINISH:
+                self.fleet.finish()
+
+    def _refuse_missing_devices(self, totals: Totals) -> None:
+        """Numbers of a run with fewer devices than asked for would answer another question."""
+        if totals.ready == 0 or (totals.failed and not self.allow_connect_failures):
+            raise ServerError(
+                f"{totals.failed} of {totals.devices} devices could not connect and subscribe{self._first_event()}",
+                hint="the run folder's connections and events tables name each of them",
+            )
+
+    def _first_event(self) -> str:
+        return f"; first: {self.fleet.events[0]}" if self.fleet.events else ""
+
+    def _tell(self, now_ns: int, totals: Totals) -> None:
+        progress = self._progress(now_ns, totals)
+        self._told_ns, self._told = now_ns, totals
+        self.listener.progress(progress)
+        if self.steering is not None:
+            self.steering(RunControl(progress, self.fleet.set_rate, self._end_measuring))
+
+    def _end_measuring(self) -> None:
+        for order in self.machine.end_measuring(time.monotonic_ns()):
+            self._give(order, self.totals())
+
+    def _progress(self, now_ns: int, totals: Totals) -> Progress:
+        seconds = max((now_ns - self._told_ns) / NS, 1e-9)
+        return Progress(
+            run=self.run,
+            phase=self.machine.phase,
+            elapsed_s=(now_ns - self._began_ns) / NS,
+            remaining_s=self.machine.remaining_s(now_ns),
+            totals=totals,
+            outstanding=self.debts.outstanding(totals),
+            sent_rate=(totals.sent - self._told.sent) / seconds,
+            received_rate=(totals.received - self._told.received) / seconds,
+            server_cpu_cores=self.sampler.total(SERVER, "cpu_cores"),
+            server_rss_bytes=self.sampler.total(SERVER, "rss_bytes"),
+            engine_cpu_cores=self.sampler.total(ENGINE, "cpu_cores"),
+        )
+
+
+def _as_error(failure: BaseException) -> TelemarkError:
+    """The sampler's failure: most likely a full disk."""
+    if isinstance(failure, TelemarkError):
+        return failure
+    return RequirementError(f"health records cannot be written: {failure}")

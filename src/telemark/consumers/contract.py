@@ -18,7 +18,7 @@ class BackendConsumers(Protocol):
     def start(self) -> None:
         """Connect and subscribe everything; returns when every subscription stands.
 
-        Raises ConsumerError when the program cannot be built or started, or the server refuses a connection or subscription.
+        Raises ConsumerError when the program cannot be built or started, or the server refuses us or a subscription.
         """
         ...
 
@@ -44,7 +44,7 @@ class BackendConsumers(Protocol):
         ...
 
     def restart(self) -> None:
-        """Start the consumers again after they died: same subscriptions, new rows file. Leaves an event in the run folder."""
+        """Start the consumers again after they died, on the same subscriptions. Leaves an event in the run folder."""
         ...
 
     def kill(self) -> None:

@@ -15,6 +15,10 @@ Options = Mapping[str, str | int | float | bool]
 ADAPTERS: dict[str, tuple[str, str]] = {
     "loopback": ("loopback", "LoopbackServer"),
     "mosquitto": ("mosquitto", "Mosquitto"),
+    "rabbitmq": ("rabbitmq", "RabbitMq"),
+    "activemq": ("activemq", "ActiveMq"),
+    "artemis": ("artemis", "Artemis"),
+    "remote": ("remote", "Remote"),
 }
 SCHEMES = ("mqtt://", "mqtts://")
 

@@ -1,0 +1,190 @@
+"""RabbitMQ with its MQTT plugin, as Debian packages it (3.10: MQTT 3.1.1 and QoS 0 and 1 only)."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from telemark.errors import RequirementError
+from telemark.model.plan import Profile
+from telemark.servers.contract import Availability
+from telemark.servers.http_json import get_json
+from telemark.servers.local import LocalServer
+from telemark.servers.ports import LOOPBACK, free_ports
+from telemark.servers.process import ServerProcess
+
+HOW_TO_GET = "Debian, Ubuntu: apt install rabbitmq-server (and keep its service stopped)"
+GUEST = ("guest", "guest")  # the well-known default account; it works from this host only
+PLUGINS = ("rabbitmq_mqtt", "rabbitmq_management")
+# Debian's program on PATH changes to another user and to global folders; the one behind it does not.
+DIRECT_PROGRAMS = ("/usr/lib/rabbitmq/bin/rabbitmq-server",)
+
+
+class RabbitMq(LocalServer):
+    """One node with its own name, port mapper (epmd), folders and ports, so that several run side by side."""
+
+    name = "rabbitmq"
+    # QoS 2 is accepted and treated as QoS 1, so it is not offered.
+    offers: ClassVar[frozenset[str]] = frozenset(
+        {"mqtt-3.1.1", "qos-1", "tls-1.2", "tls-1.3", "durable", "persistent", "fsync"}
+    )
+    profiles: ClassVar[Mapping[Profile, str]] = {
+        "memory": "queues of clean sessions are in memory; sessions that are kept use classic queues, "
+        "which RabbitMQ always writes to disk",
+        "durable": "sessions that are kept use durable classic queues; messages are written to disk and "
+        "synchronised in the background",
+        "fsync": "sessions that are kept use quorum queues (one member); "
+        "a message is acknowledged after the write-ahead log is synchronised",
+    }
+    start_timeout_s = 90.0
+    stop_grace_s = 20.0
+
+    def __init__(self, options: Mapping[str, str | int | float | bool] | None = None) -> None:
+        super().__init__(options)
+        self._epmd_port = self._distribution_port = self._management_port = 0
+
+    def availability(self) -> Availability:
+        program = _program()
+        return Availability(program is not None, _version(program) if program else None, HOW_TO_GET)
+
+    def configure(self) -> None:
+        self._epmd_port, self._distribution_port, self._management_port = free_ports(3)
+        lines = [*self._general(), *self._mqtt()]
+        for number, listener in enumerate(self.request.listeners, 1):
+            kind = "ssl" if listener.security == "tls" else "tcp"
+            lines.append(f"mqtt.listeners.{kind}.{number} = {LOOPBACK}:{self.port(listener.name)}")
+        lines += self._tls()
+        (self.directory / "rabbitmq.conf").write_text("\n".join(lines) + "\n")
+        (self.directory / "enabled_plugins").write_text(f"[{','.join(PLUGINS)}].\n")
+        (self.directory / "home").mkdir(exist_ok=True)
+
+    def launch(self) -> None:
+        self.data.chmod(0o700)
+        self._spawn("epmd", [_epmd(), "-port", str(self._epmd_port), "-address", LOOPBACK])
+        server = self._spawn("rabbitmq", [str(_program())])
+        for port in (*self._ports.values(), self._management_port):
+            server.wait_for_port(LOOPBACK, port, self.start_timeout_s)
+        server.wait_until(lambda: self._overview() is not None, 30, "an answer of the management interface")
+
+    def counters(self) -> Mapping[str, float]:
+        overview = self._overview()
+        return _counters(overview) if overview else {}
+
+    def _overview(self) -> dict[str, Any] | None:
+        answer = get_json(self._management_port, "/api/overview", login=GUEST)
+        return answer if isinstance(answer, dict) else None
+
+    def _spawn(self, label: str, command: list[str]) -> ServerProcess:
+        log = self.directory / f"{label}.log"
+        process = ServerProcess(label, command, log, environment=self._environment(), cpus=self.request.cpus)
+        return self.spawn(process)
+
+    def _environment(self) -> dict[str, str]:
+        """Every path and port RabbitMQ would otherwise take from the system."""
+        here = self.directory
+        return {
+            "HOME": str(here / "home"),  # the Erlang cookie goes here
+            "ERL_EPMD_PORT": str(self._epmd_port),
+            "ERL_EPMD_ADDRESS": LOOPBACK,
+            "RABBITMQ_NODENAME": f"telemark-{self._distribution_port}@localhost",
+            "RABBITMQ_DIST_PORT": str(self._distribution_port),
+            "RABBITMQ_CONF_ENV_FILE": str(here / "none.conf"),  # not there: system settings are not read
+            "RABBITMQ_CONFIG_FILE": str(here / "rabbitmq.conf"),
+            "RABBITMQ_ADVANCED_CONFIG_FILE": str(here / "advanced.config"),
+            "RABBITMQ_ENABLED_PLUGINS_FILE": str(here / "enabled_plugins"),
+            "RABBITMQ_MNESIA_BASE": str(self.data),
+            "RABBITMQ_PID_FILE": str(self.data / "node.pid"),
+            "RABBITMQ_FEATURE_FLAGS_FILE": str(self.data / "feature_flags"),
+            "RABBITMQ_GENERATED_CONFIG_DIR": str(self.data / "generated"),
+            "RABBITMQ_LOG_BASE": str(here),
+            "RABBITMQ_LOGS": "-",
+            # listen for other Erlang nodes on this host only
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1}",
+        }
+
+    def _general(self) -> list[str]:
+        return [
+            "listeners.tcp = none",  # AMQP is not part of the measurement
+            "log.console = true",
+            "log.console.level = warning",
+            "log.connection.level = error",  # a log line for every device would be part of the measurement
+            f"management.tcp.ip = {LOOPBACK}",
+            f"management.tcp.port = {self._management_port}",
+            "collect_statistics_interval = 1000",  # milliseconds
+            f"vm_memory_high_watermark.relative = {self.option('memory_watermark', 0.4)}",
+        ]
+
+    def _mqtt(self) -> list[str]:
+        queues = "quorum" if self.request.profile == "fsync" else "classic"
+        lines = [
+            "mqtt.allow_anonymous = true",
+            "mqtt.default_user = guest",
+            "mqtt.default_pass = guest",
+            "mqtt.vhost = /",
+            f"mqtt.durable_queue_type = {queues}",
+            f"mqtt.prefetch = {self.option('prefetch', 10)}",  # unacknowledged QoS 1 messages per device
+            "mqtt.tcp_listen_options.backlog = 4096",
+            "mqtt.tcp_listen_options.nodelay = true",
+        ]
+        buffers = {each.socket_buffer for each in self.request.listeners if each.socket_buffer}
+        if buffers:  # one setting for all listeners
+            lines += [f"mqtt.tcp_listen_options.{each} = {max(buffers)}" for each in ("sndbuf", "recbuf")]
+        return lines
+
+    def _tls(self) -> list[str]:
+        if not any(each.security == "tls" for each in self.request.listeners):
+            return ["mqtt.listeners.ssl = none"]
+        made, clients = self.certificates(), int(self.option("client_certificates", 0))
+        return [
+            f"ssl_options.cacertfile = {made.ca}",
+            f"ssl_options.certfile = {made.server}",
+            f"ssl_options.keyfile = {made.server_key}",
+            f"ssl_options.verify = {'verify_peer' if clients else 'verify_none'}",
+            f"ssl_options.fail_if_no_peer_cert = {'true' if clients else 'false'}",
+            "ssl_options.versions.1 = tlsv1.3",
+            "ssl_options.versions.2 = tlsv1.2",
+        ]
+
+
+def _counters(overview: Mapping[str, Any]) -> dict[str, float]:
+    """Contract names from the overview. What RabbitMQ has not counted yet is left out."""
+    messages, objects, queues = (overview.get(key) or {} for key in ("message_stats", "object_totals", "queue_totals"))
+    found = {
+        "messages_in": messages.get("publish"),
+        "messages_out": _sum(messages, "deliver", "deliver_no_ack"),
+        "connections": objects.get("connections"),
+        "subscriptions": objects.get("consumers"),
+        "buffered_messages": queues.get("messages"),
+    }
+    return {name: float(value) for name, value in found.items() if value is not None}
+
+
+def _sum(values: Mapping[str, Any], *names: str) -> float | None:
+    present = [values[name] for name in names if name in values]
+    return float(sum(present)) if present else None
+
+
+def _program() -> str | None:
+    direct = next((each for each in DIRECT_PROGRAMS if Path(each).exists()), None)
+    return direct or shutil.which("rabbitmq-server", path=f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin")
+
+
+def _epmd() -> str:
+    program = shutil.which("epmd")
+    if program is None:
+        raise RequirementError(
+            "rabbitmq: the program epmd was not found on PATH", hint="Debian: apt install erlang-base"
+        )
+    return program
+
+
+def _version(program: str) -> str | None:
+    """From the folder of the release the program belongs to: asking the program itself takes seconds."""
+    for place in Path(program).resolve().parents[1].glob("**/rabbitmq_server-*"):
+        return place.name.removeprefix("rabbitmq_server-")
+    found = re.search(r"rabbitmq_server-([\d.]+)", str(Path(program).resolve()))
+    return found.group(1) if found else None

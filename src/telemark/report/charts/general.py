@@ -1,0 +1,76 @@
+"""Figures for any scenario: its results against whatever its sweep varies, and the spread of its latencies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from telemark.report.charts import spread, sweep
+from telemark.report.headline import headline_of
+from telemark.report.model import Chart, Table
+from telemark.report.source import RunSource
+
+SWEPT = ("publishers", "subscribers", "payload_bytes", "qos")
+MOST_LINES = 8  # more lines than this in one figure cannot be told apart
+
+
+def of_scenario(prefix: str, runs: Sequence[RunSource]) -> list[Chart | Table]:
+    """Value, latency, CPU and memory against the swept quantity; distributions when there are few runs."""
+    points = sweep.drawable(runs)
+    if not points:
+        return []
+    headline = headline_of(runs[0].facts)
+    drawn: list[Chart | Table] = [*spread_charts(prefix, runs, headline.measured)]
+    x = swept_column(points)
+    if x is None:
+        return drawn
+    by = [column for column in SWEPT if column != x]
+    over = [
+        (headline.metric, headline.kind),
+        (f"{headline.measured}_mean_us", "Average latency"),
+        (f"{headline.measured}_p99_us", "99P latency"),
+        ("server_cpu_cores_mean", "Server CPU"),
+        ("server_rss_bytes_max", "Server memory"),
+    ]
+    name = sweep.axis_of(x).name
+    return [
+        *(sweep.against(sweep.Name(f"{prefix}-{y}", f"{title} against {name}"), points, x, y, by) for y, title in over),
+        *drawn,
+    ]
+
+
+def swept_column(points: Sequence[sweep.Point]) -> str | None:
+    """The quantity with the most values: the x axis. None when nothing varies."""
+    counts = {column: len({point.get(column) for point in points}) for column in SWEPT}
+    best = max(SWEPT, key=lambda column: counts[column])
+    return best if counts[best] > 1 else None
+
+
+def spread_charts(prefix: str, runs: Sequence[RunSource], measure: str) -> list[Chart]:
+    """Distribution, tail and percentiles over the runs of a scenario, named so that they can be told apart."""
+    good = [run for run in runs if run.point is not None and not run.point.get("engine_bound")]
+    named = named_runs(good)[:MOST_LINES]
+    if len(named) < 2:
+        return []  # the run's own section has the same figures
+    charts = [
+        spread.percentile_chart(named, f"{prefix}-percentiles", (measure,)),
+        spread.distribution_chart(named, f"{prefix}-distribution", measure),
+        spread.tail_chart(named, f"{prefix}-tail", measure),
+    ]
+    if len(good) > MOST_LINES:
+        note = f"The first {MOST_LINES} of {len(good)} runs; every run's own section has its figure."
+        charts = [_with_note(chart, note) for chart in charts]
+    return charts
+
+
+def named_runs(runs: Sequence[RunSource]) -> list[tuple[str, RunSource]]:
+    """Each run with the shortest name that tells it from the others; of repeats only the first."""
+    first = [run for run in runs if run.point is not None and not run.point.get("repeat")]
+    points = [run.point or {} for run in first]
+    by = sweep.varying(points, (*SWEPT, "profile"))
+    return [(sweep.label(point, by), run) for point, run in zip(points, first, strict=True)]
+
+
+def _with_note(chart: Chart, note: str) -> Chart:
+    return Chart(
+        chart.id, chart.title, chart.x, chart.y, chart.series, chart.y2, chart.bands, f"{chart.note} {note}".strip()
+    )

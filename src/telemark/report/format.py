@@ -1,0 +1,122 @@
+"""How every number of a report is written: one place, so that console, HTML and Markdown agree.
+
+A value that was not measured is written as an en dash, never as zero. Units are part of the text.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+MISSING = "\u2013"
+
+Unit = Literal["rate", "us", "bytes", "cores", "count", "ratio", "percent", "seconds", "per_second", "text"]
+
+
+def is_missing(value: object) -> bool:
+    """True for what could not be measured: null, or a float that is no number."""
+    return value is None or (isinstance(value, float) and not math.isfinite(value))
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A plain number with thousands separators and about `digits` significant digits."""
+    if value is None or is_missing(value):
+        return MISSING
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    text = f"{value:.{min(decimals, 9)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _scaled(value: float, steps: tuple[tuple[float, str], ...]) -> str:
+    """The value in the largest unit of which it has at least one; steps go from large to small."""
+    for factor, suffix in steps:
+        if abs(value) >= factor:
+            return f"{number(value / factor)}{suffix}"
+    factor, suffix = steps[-1]
+    return f"{number(value / factor)}{suffix}"
+
+
+_SHORT = ((1e9, "G"), (1e6, "M"), (1e3, "K"), (1.0, ""))
+_TIME = ((60e6, " min"), (1e6, " s"), (1e3, " ms"), (1.0, " µs"))
+_BYTES = ((1024.0**4, " TiB"), (1024.0**3, " GiB"), (1024.0**2, " MiB"), (1024.0, " KiB"), (1.0, " B"))
+
+
+def short(value: float | None) -> str:
+    """A count or rate as the reports print it: 330K, 1.8K, 42."""
+    return MISSING if value is None or is_missing(value) else _scaled(value, _SHORT)
+
+
+def rate(value: float | None, what: str = "msg") -> str:
+    """A rate per second, 19.9K msg/s."""
+    return MISSING if value is None or is_missing(value) else f"{short(value)} {what}/s"
+
+
+def time_us(value: float | None) -> str:
+    """A time given in microseconds, in the unit that reads best."""
+    return MISSING if value is None or is_missing(value) else _scaled(value, _TIME[1:])
+
+
+def milliseconds(value: float | None) -> str:
+    """A time given in microseconds as bare milliseconds, the unit of the published score cards."""
+    return MISSING if value is None or is_missing(value) else number(value / 1000)
+
+
+def seconds(value: float | None) -> str:
+    """A length of time given in seconds."""
+    return MISSING if value is None or is_missing(value) else _scaled(value * 1e6, _TIME)
+
+
+def size_bytes(value: float | None) -> str:
+    """Memory or disk, in binary units."""
+    return MISSING if value is None or is_missing(value) else _scaled(value, _BYTES)
+
+
+def cores(value: float | None) -> str:
+    """CPU use in cores: 1.0 is one core fully busy."""
+    return MISSING if value is None or is_missing(value) else f"{value:.2f}"
+
+
+def ratio(value: float | None) -> str:
+    """How many times one value is of another: 0.06x, 3.2x."""
+    return MISSING if value is None or is_missing(value) else f"{number(value, 2)}x"
+
+
+def percent(value: float | None, signed: bool = False) -> str:
+    """A share given as a fraction, in percent."""
+    if value is None or is_missing(value):
+        return MISSING
+    sign = "+" if signed and value > 0 else ""
+    return f"{sign}{number(value * 100)} %"
+
+
+def count(value: float | None) -> str:
+    """A whole count with thousands separators."""
+    return MISSING if value is None or is_missing(value) else f"{int(value):,}"
+
+
+def value_in(unit: Unit, value: float | None) -> str:
+    """Write a value in one of the units the report knows."""
+    writers = {
+        "rate": rate,
+        "us": time_us,
+        "bytes": size_bytes,
+        "cores": cores,
+        "count": count,
+        "ratio": ratio,
+        "percent": percent,
+        "seconds": seconds,
+        "per_second": lambda v: rate(v, "conn"),
+    }
+    writer = writers.get(unit)
+    return writer(value) if writer else (MISSING if value is None else str(value))
+
+
+def one_line(text: object, limit: int = 200) -> str:
+    """Text of a stranger on one line without control characters, cut to a bearable length."""
+    cleaned = "".join(char if char.isprintable() else " " for char in str(text))
+    cleaned = " ".join(cleaned.split())
+    return cleaned if len(cleaned) <= limit else cleaned[: limit - 1] + "…"

@@ -1,0 +1,109 @@
+"""Tables and figures over a whole campaign: servers beside each other, repeats and their spread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from telemark.report import format as fmt
+from telemark.report.charts import sweep
+from telemark.report.format import Unit
+from telemark.report.headline import headline_of
+from telemark.report.model import Cell, Chart, ScoreRow, Table
+from telemark.report.source import RunSource
+
+TONES = {"pass": "pass", "fail": "fail", "no verdict": "none"}
+
+
+def servers_table(prefix: str, rows: Sequence[ScoreRow]) -> Table:
+    """One line per point, per server its value, average latency, CPU and verdict. Empty with a single server."""
+    servers = list(dict.fromkeys((row.server, row.profile) for row in rows))
+    if len({server for server, _ in servers}) < 2:
+        return Table(f"{prefix}-servers", "", (), ())
+    names = [f"{server} ({profile})" if profile else server for server, profile in servers]
+    columns = ["point", *(f"{name}: {what}" for name in names for what in ("value", "AVG ms", "CPU"))]
+    found: dict[tuple[str, str, str], dict[tuple[str, str], ScoreRow]] = {}
+    for row in rows:
+        found.setdefault((row.suite, row.name, row.point), {}).setdefault((row.server, row.profile), row)
+    lines = [
+        (
+            Cell(f"{name} {fmt.one_line(point)}".strip()),
+            *(cell for server in servers for cell in _server_cells(by.get(server))),
+        )
+        for (_, name, point), by in found.items()
+    ]
+    note = "Of repeats the first is shown; colours are verdicts."
+    return Table(
+        f"{prefix}-servers", "Servers side by side", tuple(columns), tuple(lines), frozenset(columns[1:]), note
+    )
+
+
+def _server_cells(row: ScoreRow | None) -> list[Cell]:
+    if row is None:
+        return [Cell(fmt.MISSING)] * 3
+    return [
+        Cell(fmt.value_in(row.unit, row.value), row.value, TONES[row.verdict], title=row.verdict),
+        Cell(fmt.milliseconds(row.mean_us), row.mean_us),
+        Cell(fmt.cores(row.cpu_cores), row.cpu_cores),
+    ]
+
+
+def repeats_table(prefix: str, comparison: Sequence[Mapping[str, Any]]) -> Table:
+    """Points that ran more than once: median, confidence interval and spread of each metric."""
+    columns = ("point", "server", "metric", "repeats", "median", "from", "to", "spread")
+    rows = []
+    for row in comparison:
+        if (row.get("repeats") or 0) < 2:
+            continue
+        unit = unit_of(str(row.get("metric")))
+        spread = row.get("spread")
+        rows.append((
+            Cell(fmt.one_line(f"{row.get('scenario')} {row.get('point')}")), Cell(fmt.one_line(row.get("server"))),
+            Cell(fmt.one_line(row.get("metric"))), Cell(fmt.count(row.get("repeats")), row.get("repeats")),
+            *(Cell(fmt.value_in(unit, row.get(key)), row.get(key)) for key in ("median", "low", "high")),
+            Cell(fmt.percent(spread), spread, "caution" if spread and spread > 0.2 else ""),
+        ))  # fmt: skip
+    note = "From and to: 95 % confidence interval over the repeats. A spread above 20 % is marked."
+    return Table(f"{prefix}-repeats", "Repeats and their spread", columns, tuple(rows), frozenset(columns[3:]), note)
+
+
+def unit_of(metric: str) -> Unit:
+    """The unit of a column of the points table, by its name."""
+    if metric.endswith("_us"):
+        return "us"
+    if "bytes" in metric:
+        return "bytes"
+    if metric == "connect_rate":
+        return "per_second"
+    if metric.endswith("_rate"):
+        return "rate"
+    return "cores" if "cores" in metric else "count"
+
+
+def server_charts(prefix: str, runs: Sequence[RunSource]) -> list[Chart]:
+    """Bars of value, latency and CPU by scenario, one bar per server. None with a single server or one point."""
+    points = sweep.drawable(runs)
+    if len({point.get("server") for point in points}) < 2 or not runs:
+        return []
+    metrics = {headline_of(run.facts).metric for run in runs}
+    if len(metrics) != 1:
+        return []  # a rate of messages and a rate of connections do not belong on one axis
+    largest = _largest_common(points)
+    over = ((metrics.pop(), "Value"), ("latency_mean_us", "Average latency"), ("server_cpu_cores_mean", "Server CPU"))
+    return [sweep.bars(sweep.Name(f"{prefix}-{y}", f"{title} by server"), largest, "scenario", y) for y, title in over]
+
+
+def _largest_common(points: Sequence[sweep.Point]) -> list[sweep.Point]:
+    """Of each scenario the last point of the sweep that every server has: what they can be compared at."""
+    chosen: list[sweep.Point] = []
+    for scenario in dict.fromkeys(point.get("scenario") for point in points):
+        mine = [point for point in points if point.get("scenario") == scenario]
+        servers = {point.get("server") for point in mine}
+        labels = dict.fromkeys(point.get("point") for point in mine)
+        common = [
+            label
+            for label in labels
+            if {point.get("server") for point in mine if point.get("point") == label} == servers
+        ]
+        chosen += [point for point in mine if common and point.get("point") == common[-1]]
+    return chosen

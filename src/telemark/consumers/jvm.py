@@ -126,7 +126,7 @@ class ConsumerJvm:
         after = time.monotonic_ns()
         if not before <= reading <= after:
             raise ConsumerError(
-                f"the JVM's clock reads {reading}, outside CLOCK_MONOTONIC's {before}..{after}: no latency would be true",
+                f"the JVM's clock reads {reading}, not within CLOCK_MONOTONIC's {before}..{after}",
                 hint="use a JVM whose System.nanoTime() is CLOCK_MONOTONIC (OpenJDK on Linux)",
             )
 

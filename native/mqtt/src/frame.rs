@@ -112,3 +112,85 @@ pub fn split(bytes: &[u8], maximum: u32) -> Result<Option<Frame<'_>>, DecodeErro
     let length = size as usize;
     Ok(bytes.get(header..length).map(|body| Frame { first, body, length }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_cut_off_the_front_and_the_rest_left_alone() {
+        let frame = split(&[0xc0, 0, 0xd0, 0], 100).unwrap().unwrap();
+        assert_eq!(
+            Frame {
+                first: 0xc0,
+                body: &[],
+                length: 2
+            },
+            frame
+        );
+        assert_eq!(Ok(PacketType::Pingreq), frame.kind());
+    }
+
+    #[test]
+    fn incomplete_packets_ask_for_more() {
+        for bytes in [
+            &[][..],
+            &[0x30],
+            &[0x30, 0x80],
+            &[0x30, 0x80, 0x80, 0x80],
+            &[0x30, 2, 0],
+        ] {
+            assert_eq!(Ok(None), split(bytes, u32::MAX), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn the_remaining_length_takes_one_to_four_bytes() {
+        for (length, header) in [
+            (127_usize, 2),
+            (128, 3),
+            (16_383, 3),
+            (16_384, 4),
+            (2_097_151, 4),
+            (2_097_152, 5),
+        ] {
+            let mut bytes = vec![0x30];
+            crate::wire::Sink::variable_integer(&mut bytes, length as u32);
+            assert_eq!(header, bytes.len(), "{length}");
+            bytes.resize(header + length, 0);
+            let frame = split(&bytes, u32::MAX).unwrap().unwrap();
+            assert_eq!((length, header + length), (frame.body.len(), frame.length));
+        }
+    }
+
+    #[test]
+    fn a_length_of_five_bytes_is_refused() {
+        assert_eq!(
+            Err(DecodeError::VariableIntegerTooLong),
+            split(&[0x30, 0x80, 0x80, 0x80, 0x80, 1], u32::MAX)
+        );
+    }
+
+    #[test]
+    fn too_large_a_packet_is_refused_before_its_body_comes() {
+        let expected = DecodeError::PacketTooLarge {
+            size: 103,
+            maximum: 102,
+        };
+        assert_eq!(Err(expected), split(&[0x30, 0x80 | 100, 0], 102));
+        assert_eq!(Ok(None), split(&[0x30, 0x80 | 100, 0], 103));
+    }
+
+    #[test]
+    fn types_and_flags_that_do_not_exist_are_refused_at_the_first_byte() {
+        assert_eq!(Err(DecodeError::UnknownPacketType(0)), split(&[0x00], 100));
+        assert_eq!(
+            Err(DecodeError::InvalidFlags { kind: 8, flags: 0 }),
+            split(&[0x80], 100)
+        );
+        assert_eq!(
+            Err(DecodeError::InvalidFlags { kind: 1, flags: 1 }),
+            split(&[0x11], 100)
+        );
+    }
+}

@@ -59,6 +59,9 @@ pub mod topic;
 mod version;
 mod wire;
 
+#[cfg(test)]
+mod testing;
+
 pub use error::{DecodeError, EncodeError, ProtocolError};
 pub use frame::{Frame, PacketType};
 pub use limits::Limits;

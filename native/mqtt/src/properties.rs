@@ -317,3 +317,140 @@ impl PropertyBuffer {
         Properties { bytes: &self.bytes }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Property<'static>; 27] = [
+        Property::PayloadFormatIndicator(1),
+        Property::MessageExpiryInterval(1),
+        Property::ContentType("t"),
+        Property::ResponseTopic("r"),
+        Property::CorrelationData(&[1]),
+        Property::SubscriptionIdentifier(VariableInteger(1)),
+        Property::SessionExpiryInterval(1),
+        Property::AssignedClientIdentifier("c"),
+        Property::ServerKeepAlive(1),
+        Property::AuthenticationMethod("m"),
+        Property::AuthenticationData(&[1]),
+        Property::RequestProblemInformation(1),
+        Property::WillDelayInterval(1),
+        Property::RequestResponseInformation(1),
+        Property::ResponseInformation("i"),
+        Property::ServerReference("s"),
+        Property::ReasonString("r"),
+        Property::ReceiveMaximum(1),
+        Property::TopicAliasMaximum(1),
+        Property::TopicAlias(1),
+        Property::MaximumQos(1),
+        Property::RetainAvailable(1),
+        Property::UserProperty(("k", "v")),
+        Property::MaximumPacketSize(1),
+        Property::WildcardSubscriptionAvailable(1),
+        Property::SubscriptionIdentifierAvailable(1),
+        Property::SharedSubscriptionAvailable(1),
+    ];
+
+    fn encoded(properties: &[Property<'_>]) -> PropertyBuffer {
+        let mut buffer = PropertyBuffer::new();
+        properties.iter().for_each(|property| buffer.push(*property).unwrap());
+        buffer
+    }
+
+    #[test]
+    fn every_property_returns_from_its_bytes() {
+        let buffer = encoded(&ALL);
+        let found: Vec<_> = buffer.as_properties().iter().collect();
+        assert_eq!(ALL.to_vec(), found);
+    }
+
+    #[test]
+    fn a_property_may_stand_only_where_the_standard_has_it() {
+        let counts = [
+            (Place::Connect, 9),
+            (Place::Will, 7),
+            (Place::Connack, 17),
+            (Place::Publish, 8),
+            (Place::Ack, 2),
+            (Place::Subscribe, 2),
+            (Place::Suback, 2),
+            (Place::Unsubscribe, 1),
+            (Place::Unsuback, 2),
+            (Place::Disconnect, 4),
+            (Place::Auth, 4),
+        ];
+        for (place, expected) in counts {
+            let allowed = ALL
+                .iter()
+                .filter(|property| check(encoded(&[**property]).as_properties().bytes, place).is_ok());
+            assert_eq!(expected, allowed.count(), "{place:?}");
+        }
+    }
+
+    #[test]
+    fn only_user_properties_and_identifiers_of_messages_repeat() {
+        for property in ALL {
+            let twice = encoded(&[property, property]);
+            for place in [
+                Place::Connect,
+                Place::Connack,
+                Place::Will,
+                Place::Publish,
+                Place::Subscribe,
+            ] {
+                if !property.is_allowed_in(place) {
+                    continue;
+                }
+                let repeats =
+                    check(twice.as_properties().bytes, place) != Err(DecodeError::DuplicateProperty(property.id()));
+                assert_eq!(property.may_repeat_in(place), repeats, "{property:?} in {place:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_outside_their_range_are_refused_both_ways() {
+        for (property, bytes, place) in [
+            (Property::ReceiveMaximum(0), &[0x21, 0, 0][..], Place::Connect),
+            (Property::MaximumPacketSize(0), &[0x27, 0, 0, 0, 0], Place::Connect),
+            (Property::TopicAlias(0), &[0x23, 0, 0], Place::Publish),
+            (Property::PayloadFormatIndicator(2), &[0x01, 2], Place::Publish),
+            (
+                Property::SubscriptionIdentifier(VariableInteger(0)),
+                &[0x0b, 0],
+                Place::Subscribe,
+            ),
+        ] {
+            assert_eq!(
+                Err(DecodeError::InvalidPropertyValue(property.id())),
+                check(bytes, place)
+            );
+            assert!(PropertyBuffer::new().push(property).is_err());
+        }
+    }
+
+    #[test]
+    fn unknown_and_cut_properties_are_refused() {
+        assert_eq!(Err(DecodeError::UnknownProperty(0x7f)), check(&[0x7f], Place::Publish));
+        assert_eq!(
+            Err(DecodeError::UnknownProperty(300)),
+            check(&[0xac, 0x02], Place::Publish)
+        );
+        assert_eq!(Err(DecodeError::Truncated), check(&[0x02, 0, 0], Place::Publish));
+        assert_eq!(
+            Err(DecodeError::InvalidText),
+            check(&[0x03, 0, 1, 0xc0], Place::Publish)
+        );
+    }
+
+    #[test]
+    fn find_takes_the_first_that_fits() {
+        let buffer = encoded(&[Property::UserProperty(("a", "1")), Property::UserProperty(("b", "2"))]);
+        let value = buffer.as_properties().find(|property| match property {
+            Property::UserProperty(("b", value)) => Some(value),
+            _ => None,
+        });
+        assert_eq!(Some("2"), value);
+    }
+}

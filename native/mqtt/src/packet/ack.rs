@@ -123,3 +123,89 @@ impl Body for Ack<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_refused, assert_wire, decode};
+    use crate::{Packet, Property, PropertyBuffer};
+
+    #[test]
+    fn success_is_four_bytes_in_both_versions() {
+        for (kind, first) in [
+            (AckKind::Puback, 0x40),
+            (AckKind::Pubrec, 0x50),
+            (AckKind::Pubrel, 0x62),
+            (AckKind::Pubcomp, 0x70),
+        ] {
+            for version in [Version::V311, Version::V5] {
+                assert_wire(&[first, 2, 0x12, 0x34], Packet::Ack(Ack::new(kind, 0x1234)), version);
+            }
+            let mut out = Vec::new();
+            encode_success(kind, 0x1234, &mut out);
+            assert_eq!([first, 2, 0x12, 0x34], out[..]);
+        }
+    }
+
+    #[test]
+    fn a_reason_and_properties_follow_in_version_5() {
+        let reason = ReasonCode::QuotaExceeded;
+        let short = Ack {
+            reason,
+            ..Ack::new(AckKind::Puback, 1)
+        };
+        assert_wire(&[0x40, 3, 0, 1, 0x97], Packet::Ack(short), Version::V5);
+        let mut buffer = PropertyBuffer::new();
+        buffer.push(Property::ReasonString("no")).unwrap();
+        let long = Ack {
+            properties: buffer.as_properties(),
+            ..short
+        };
+        assert_wire(
+            &[0x40, 9, 0, 1, 0x97, 5, 0x1f, 0, 2, b'n', b'o'],
+            Packet::Ack(long),
+            Version::V5,
+        );
+    }
+
+    #[test]
+    fn an_empty_property_list_may_be_written_out() {
+        let expected = Packet::Ack(Ack::new(AckKind::Puback, 1));
+        assert_eq!(Ok(expected), decode(&[0x40, 4, 0, 1, 0, 0], Version::V5));
+    }
+
+    #[test]
+    fn broken_acks_are_refused() {
+        assert_refused(&[0x40, 2, 0, 0], Version::V311, DecodeError::ZeroPacketId);
+        assert_refused(&[0x40, 1, 0], Version::V311, DecodeError::Truncated);
+        assert_refused(&[0x40, 3, 0, 1, 0], Version::V311, DecodeError::TrailingBytes(1));
+        assert_refused(
+            &[0x40, 3, 0, 1, 0x92],
+            Version::V5,
+            DecodeError::InvalidReasonCode { code: 0x92, kind: 4 },
+        );
+        assert_refused(
+            &[0x62, 3, 0, 1, 0x97],
+            Version::V5,
+            DecodeError::InvalidReasonCode { code: 0x97, kind: 6 },
+        );
+    }
+
+    #[test]
+    fn what_version_3_1_1_cannot_say_is_not_written() {
+        let mut out = Vec::new();
+        let refusal = Ack {
+            reason: ReasonCode::QuotaExceeded,
+            ..Ack::new(AckKind::Puback, 1)
+        };
+        assert!(matches!(
+            refusal.encode(Version::V311, &mut out),
+            Err(EncodeError::NeedsVersion5(_))
+        ));
+        assert_eq!(
+            Err(EncodeError::PacketIdMismatch),
+            Ack::new(AckKind::Puback, 0).encode(Version::V5, &mut out)
+        );
+        assert!(out.is_empty());
+    }
+}

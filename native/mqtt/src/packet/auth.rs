@@ -59,3 +59,39 @@ impl Body for Auth<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_refused, assert_wire};
+    use crate::{Packet, Property, PropertyBuffer};
+
+    #[test]
+    fn a_step_carries_method_and_data() {
+        assert_wire(&[0xf0, 0], Packet::Auth(Auth::default()), Version::V5);
+        let mut buffer = PropertyBuffer::new();
+        buffer.push(Property::AuthenticationMethod("X")).unwrap();
+        buffer.push(Property::AuthenticationData(&[9])).unwrap();
+        let step = Auth {
+            reason: ReasonCode::ContinueAuthentication,
+            properties: buffer.as_properties(),
+        };
+        let bytes = [0xf0, 10, 0x18, 8, 0x15, 0, 1, b'X', 0x16, 0, 1, 9];
+        assert_wire(&bytes, Packet::Auth(step), Version::V5);
+    }
+
+    #[test]
+    fn version_3_1_1_does_not_know_it() {
+        assert_refused(&[0xf0, 0], Version::V311, DecodeError::UnknownPacketType(15));
+        assert_eq!(
+            Err(EncodeError::NeedsVersion5("AUTH")),
+            Auth::default().encode(Version::V311, &mut Vec::new())
+        );
+        assert_refused(
+            &[0xf0, 2, 0x80, 0],
+            Version::V5,
+            DecodeError::InvalidReasonCode { code: 0x80, kind: 15 },
+        );
+        assert_refused(&[0xf0, 1, 0x18], Version::V5, DecodeError::Truncated);
+    }
+}

@@ -75,3 +75,72 @@ impl Body for Connack<'_> {
         self.properties.write(version, out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_refused, assert_wire};
+    use crate::{Packet, Property, PropertyBuffer};
+
+    #[test]
+    fn acceptance_says_whether_a_session_was_there() {
+        let accepted = Connack {
+            session_present: true,
+            ..Connack::default()
+        };
+        assert_wire(&[0x20, 2, 1, 0], Packet::Connack(accepted), Version::V311);
+        assert_wire(&[0x20, 3, 1, 0, 0], Packet::Connack(accepted), Version::V5);
+    }
+
+    #[test]
+    fn a_refusal_has_the_code_of_its_version() {
+        let refused = Connack {
+            reason: ReasonCode::NotAuthorized,
+            ..Connack::default()
+        };
+        assert_wire(&[0x20, 2, 0, 5], Packet::Connack(refused), Version::V311);
+        assert_wire(&[0x20, 3, 0, 0x87, 0], Packet::Connack(refused), Version::V5);
+    }
+
+    #[test]
+    fn limits_come_as_properties() {
+        let mut buffer = PropertyBuffer::new();
+        buffer.push(Property::ReceiveMaximum(20)).unwrap();
+        buffer.push(Property::MaximumQos(1)).unwrap();
+        let limited = Connack {
+            properties: buffer.as_properties(),
+            ..Connack::default()
+        };
+        assert_wire(
+            &[0x20, 8, 0, 0, 5, 0x21, 0, 20, 0x24, 1],
+            Packet::Connack(limited),
+            Version::V5,
+        );
+    }
+
+    #[test]
+    fn broken_answers_are_refused() {
+        assert_refused(&[0x20, 2, 2, 0], Version::V311, DecodeError::InvalidFlagsByte(2));
+        assert_refused(
+            &[0x20, 2, 0, 6],
+            Version::V311,
+            DecodeError::InvalidReasonCode { code: 6, kind: 2 },
+        );
+        assert_refused(
+            &[0x20, 3, 0, 5, 0],
+            Version::V5,
+            DecodeError::InvalidReasonCode { code: 5, kind: 2 },
+        );
+        assert_refused(&[0x20, 2, 0, 0], Version::V5, DecodeError::Truncated);
+        assert_refused(&[0x20, 3, 0, 0, 0], Version::V311, DecodeError::TrailingBytes(1));
+        let both = Connack {
+            session_present: true,
+            reason: ReasonCode::Banned,
+            ..Connack::default()
+        };
+        assert!(matches!(
+            both.encode(Version::V5, &mut Vec::new()),
+            Err(EncodeError::Forbidden(_))
+        ));
+    }
+}

@@ -219,3 +219,152 @@ impl Body for Connect<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_refused, assert_wire};
+    use crate::{Packet, Property, PropertyBuffer};
+
+    #[test]
+    fn the_smallest_connect_of_each_version() {
+        let old = Connect {
+            keep_alive: 60,
+            ..Connect::new(Version::V311, "x")
+        };
+        assert_wire(
+            b"\x10\x0d\x00\x04MQTT\x04\x02\x00\x3c\x00\x01x",
+            Packet::Connect(old),
+            Version::V311,
+        );
+        let new = Connect {
+            version: Version::V5,
+            clean_start: false,
+            ..old
+        };
+        assert_wire(
+            b"\x10\x0e\x00\x04MQTT\x05\x00\x00\x3c\x00\x00\x01x",
+            Packet::Connect(new),
+            Version::V5,
+        );
+    }
+
+    #[test]
+    fn will_and_credentials_follow_the_client_id() {
+        let will = Will {
+            qos: QoS::AtLeastOnce,
+            retain: true,
+            topic: "w",
+            payload: b"bye",
+            ..Will::default()
+        };
+        let full = Connect {
+            will: Some(will),
+            username: Some("u"),
+            password: Some(b"p"),
+            ..Connect::new(Version::V311, "x")
+        };
+        let bytes = b"\x10\x1b\x00\x04MQTT\x04\xee\x00\x00\x00\x01x\x00\x01w\x00\x03bye\x00\x01u\x00\x01p";
+        assert_wire(bytes, Packet::Connect(full), Version::V311);
+    }
+
+    #[test]
+    fn version_5_has_properties_for_the_connection_and_for_the_will() {
+        let (mut own, mut wills) = (PropertyBuffer::new(), PropertyBuffer::new());
+        own.push(Property::SessionExpiryInterval(16)).unwrap();
+        wills.push(Property::WillDelayInterval(5)).unwrap();
+        let will = Will {
+            topic: "w",
+            properties: wills.as_properties(),
+            ..Will::default()
+        };
+        let packet = Connect {
+            properties: own.as_properties(),
+            will: Some(will),
+            password: Some(b"p"),
+            ..Connect::new(Version::V5, "")
+        };
+        let bytes = b"\x10\x20\x00\x04MQTT\x05\x46\x00\x00\x05\x11\x00\x00\x00\x10\x00\x00\
+            \x05\x18\x00\x00\x00\x05\x00\x01w\x00\x00\x00\x01p";
+        assert_wire(bytes, Packet::Connect(packet), Version::V5);
+    }
+
+    #[test]
+    fn the_password_is_not_in_debug_text() {
+        let packet = Connect {
+            username: Some("u"),
+            password: Some(b"secret"),
+            ..Connect::new(Version::V5, "x")
+        };
+        let text = format!("{packet:?}");
+        assert!(text.contains("hidden") && !text.contains("115, 101"), "{text}");
+    }
+
+    #[test]
+    fn other_protocols_and_levels_are_told_apart() {
+        let level = |level| [b"\x10\x0c\x00\x04MQTT".as_slice(), &[level], b"\x02\x00\x00\x00\x00"].concat();
+        assert_refused(&level(3), Version::V5, DecodeError::UnsupportedProtocolLevel(3));
+        assert_refused(&level(6), Version::V5, DecodeError::UnsupportedProtocolLevel(6));
+        let oldest = b"\x10\x0e\x00\x06MQIsdp\x03\x02\x00\x00\x00\x00";
+        assert_refused(oldest, Version::V5, DecodeError::InvalidProtocolName);
+        assert_eq!(
+            crate::ReasonCode::UnsupportedProtocolVersion,
+            DecodeError::InvalidProtocolName.reason()
+        );
+    }
+
+    #[test]
+    fn contradicting_flags_are_refused() {
+        let flags = |level: u8, flags: u8| {
+            [
+                b"\x10\x10\x00\x04MQTT".as_slice(),
+                &[level, flags],
+                b"\x00\x00\x00\x00\x00\x00\x00\x00",
+            ]
+            .concat()
+        };
+        for (level, bits) in [(4, 0x01), (4, 0x08), (4, 0x20), (4, 0x40), (5, 0x01), (5, 0x10)] {
+            assert_refused(&flags(level, bits), Version::V5, DecodeError::InvalidFlagsByte(bits));
+        }
+        let will_qos_3 = b"\x10\x11\x00\x04MQTT\x04\x1c\x00\x00\x00\x00\x00\x01w\x00\x00";
+        assert_refused(will_qos_3, Version::V311, DecodeError::InvalidQos(3));
+        let will_wildcard = b"\x10\x11\x00\x04MQTT\x04\x04\x00\x00\x00\x00\x00\x01#\x00\x00";
+        assert_refused(will_wildcard, Version::V311, DecodeError::InvalidTopicName);
+    }
+
+    #[test]
+    fn what_a_version_lacks_is_not_written() {
+        let alone = Connect {
+            password: Some(b"p"),
+            ..Connect::new(Version::V311, "x")
+        };
+        assert!(matches!(
+            alone.encode(&mut Vec::new()),
+            Err(EncodeError::NeedsVersion5(_))
+        ));
+        let mut buffer = PropertyBuffer::new();
+        buffer.push(Property::ReceiveMaximum(1)).unwrap();
+        let properties = buffer.as_properties();
+        let limited = Connect {
+            properties,
+            ..Connect::new(Version::V311, "x")
+        };
+        assert!(matches!(
+            limited.encode(&mut Vec::new()),
+            Err(EncodeError::NeedsVersion5(_))
+        ));
+        let will = Will {
+            topic: "w",
+            properties,
+            ..Will::default()
+        };
+        let misplaced = Connect {
+            will: Some(will),
+            ..Connect::new(Version::V5, "x")
+        };
+        assert!(matches!(
+            misplaced.encode(&mut Vec::new()),
+            Err(EncodeError::Forbidden(_))
+        ));
+    }
+}

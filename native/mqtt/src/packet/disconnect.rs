@@ -68,3 +68,51 @@ impl Body for Disconnect<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_refused, assert_wire};
+    use crate::{Packet, Property, PropertyBuffer};
+
+    #[test]
+    fn a_normal_end_is_two_bytes() {
+        for version in [Version::V311, Version::V5] {
+            assert_wire(&[0xe0, 0], Packet::Disconnect(Disconnect::default()), version);
+        }
+    }
+
+    #[test]
+    fn version_5_says_why() {
+        let taken = Disconnect::new(ReasonCode::SessionTakenOver);
+        assert_wire(&[0xe0, 1, 0x8e], Packet::Disconnect(taken), Version::V5);
+        let mut buffer = PropertyBuffer::new();
+        buffer.push(Property::SessionExpiryInterval(1)).unwrap();
+        let expiring = Disconnect {
+            properties: buffer.as_properties(),
+            ..Disconnect::default()
+        };
+        assert_wire(
+            &[0xe0, 7, 0, 5, 0x11, 0, 0, 0, 1],
+            Packet::Disconnect(expiring),
+            Version::V5,
+        );
+    }
+
+    #[test]
+    fn broken_disconnects_are_refused() {
+        assert_refused(&[0xe0, 1, 0], Version::V311, DecodeError::TrailingBytes(1));
+        assert_refused(
+            &[0xe0, 1, 0x01],
+            Version::V5,
+            DecodeError::InvalidReasonCode { code: 1, kind: 14 },
+        );
+        assert_refused(&[0xe0, 3, 0, 1, 0x23], Version::V5, DecodeError::Truncated);
+        let mut out = Vec::new();
+        let why = Disconnect::new(ReasonCode::ServerBusy);
+        assert!(matches!(
+            why.encode(Version::V311, &mut out),
+            Err(EncodeError::NeedsVersion5(_))
+        ));
+    }
+}

@@ -25,3 +25,18 @@ pub(crate) const fn decode(body: &[u8]) -> Result<(), DecodeError> {
         left => Err(DecodeError::TrailingBytes(left)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{assert_refused, assert_wire};
+    use crate::{DecodeError, Packet, Version};
+
+    #[test]
+    fn both_are_two_bytes_in_both_versions() {
+        for version in [Version::V311, Version::V5] {
+            assert_wire(&[0xc0, 0], Packet::Pingreq, version);
+            assert_wire(&[0xd0, 0], Packet::Pingresp, version);
+            assert_refused(&[0xc0, 1, 0], version, DecodeError::TrailingBytes(1));
+        }
+    }
+}

@@ -216,3 +216,177 @@ impl PublishTemplate {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_refused, assert_wire, decode};
+    use crate::{Packet, PropertyBuffer};
+
+    const MESSAGE: Publish<'static> = Publish {
+        dup: false,
+        qos: QoS::AtMostOnce,
+        retain: false,
+        topic: "a/b",
+        packet_id: 0,
+        properties: Properties::NONE,
+        payload: b"hi",
+    };
+    const ACKED: Publish<'static> = Publish {
+        dup: true,
+        qos: QoS::AtLeastOnce,
+        packet_id: 0x0102,
+        ..MESSAGE
+    };
+
+    #[test]
+    fn qos_0_has_topic_and_payload() {
+        assert_wire(b"\x30\x07\x00\x03a/bhi", Packet::Publish(MESSAGE), Version::V311);
+        assert_wire(b"\x30\x08\x00\x03a/b\x00hi", Packet::Publish(MESSAGE), Version::V5);
+    }
+
+    #[test]
+    fn qos_1_and_2_have_a_packet_id_and_flags() {
+        assert_wire(b"\x3a\x09\x00\x03a/b\x01\x02hi", Packet::Publish(ACKED), Version::V311);
+        let kept = Publish {
+            dup: false,
+            retain: true,
+            qos: QoS::ExactlyOnce,
+            ..ACKED
+        };
+        assert_wire(b"\x35\x0a\x00\x03a/b\x01\x02\x00hi", Packet::Publish(kept), Version::V5);
+    }
+
+    #[test]
+    fn an_alias_replaces_the_topic_in_version_5() {
+        let mut buffer = PropertyBuffer::new();
+        buffer.push(Property::TopicAlias(7)).unwrap();
+        let aliased = Publish {
+            topic: "",
+            properties: buffer.as_properties(),
+            ..MESSAGE
+        };
+        assert_wire(
+            b"\x30\x08\x00\x00\x03\x23\x00\x07hi",
+            Packet::Publish(aliased),
+            Version::V5,
+        );
+        assert_eq!(Some(7), aliased.topic_alias());
+        assert_eq!(None, MESSAGE.topic_alias());
+    }
+
+    #[test]
+    fn broken_messages_are_refused() {
+        assert_refused(
+            b"\x36\x07\x00\x03a/b\x00\x01",
+            Version::V311,
+            DecodeError::InvalidQos(3),
+        );
+        assert_refused(b"\x38\x05\x00\x03a/b", Version::V311, DecodeError::DupWithoutQos);
+        assert_refused(b"\x32\x07\x00\x03a/b\x00\x00", Version::V311, DecodeError::ZeroPacketId);
+        assert_refused(b"\x30\x03\x00\x01#", Version::V311, DecodeError::InvalidTopicName);
+        assert_refused(b"\x30\x02\x00\x00", Version::V311, DecodeError::InvalidTopicName);
+        assert_refused(b"\x30\x03\x00\x00\x00", Version::V5, DecodeError::InvalidTopicName);
+        assert_refused(b"\x30\x03\x00\x02a", Version::V311, DecodeError::Truncated);
+        assert_refused(b"\x30\x03\x00\x01\x00", Version::V311, DecodeError::InvalidText);
+        assert_refused(b"\x30\x03\x00\x01\xff", Version::V311, DecodeError::InvalidText);
+        assert_refused(b"\x30\x05\x00\x01a\x02\x23", Version::V5, DecodeError::Truncated);
+    }
+
+    #[test]
+    fn impossible_messages_are_not_written() {
+        let mut out = Vec::new();
+        let mut refused = |message: Publish<'_>| message.encode(Version::V311, &mut out).unwrap_err();
+        assert_eq!(
+            EncodeError::PacketIdMismatch,
+            refused(Publish {
+                packet_id: 1,
+                ..MESSAGE
+            })
+        );
+        assert_eq!(
+            EncodeError::PacketIdMismatch,
+            refused(Publish { packet_id: 0, ..ACKED })
+        );
+        assert!(matches!(
+            refused(Publish {
+                topic: "a/#",
+                ..MESSAGE
+            }),
+            EncodeError::Forbidden(_)
+        ));
+        assert!(matches!(
+            refused(Publish { dup: true, ..MESSAGE }),
+            EncodeError::Forbidden(_)
+        ));
+        let long = "x".repeat(65_536);
+        assert_eq!(
+            EncodeError::FieldTooLong,
+            refused(Publish {
+                topic: &long,
+                ..MESSAGE
+            })
+        );
+        assert!(out.is_empty());
+    }
+
+    #[test]
+    fn a_template_writes_the_same_bytes_as_the_message() {
+        for version in [Version::V311, Version::V5] {
+            for (message, payload_size) in [
+                (MESSAGE, 0),
+                (ACKED, 100),
+                (ACKED, 118),
+                (MESSAGE, 119),
+                (ACKED, 20_000),
+            ] {
+                let payload = vec![7; payload_size];
+                let message = Publish {
+                    payload: &payload,
+                    ..message
+                };
+                let template = PublishTemplate::new(&message, version).unwrap();
+                let (mut expected, mut out) = (Vec::new(), Vec::new());
+                message.encode(version, &mut expected).unwrap();
+                template
+                    .append(&mut out, message.packet_id, message.dup, &payload)
+                    .unwrap();
+                assert_eq!(expected, out);
+                assert_eq!(out.len(), template.packet_size(payload_size));
+            }
+        }
+    }
+
+    #[test]
+    fn a_template_refuses_ids_that_do_not_fit_its_qos() {
+        let mut out = Vec::new();
+        let without = PublishTemplate::new(&MESSAGE, Version::V311).unwrap();
+        assert_eq!(
+            Err(EncodeError::PacketIdMismatch),
+            without.append(&mut out, 1, false, b"")
+        );
+        assert_eq!(
+            Err(EncodeError::PacketIdMismatch),
+            without.append(&mut out, 0, true, b"")
+        );
+        let with = PublishTemplate::new(&ACKED, Version::V311).unwrap();
+        assert_eq!(Err(EncodeError::PacketIdMismatch), with.append(&mut out, 0, false, b""));
+        assert!(matches!(
+            with.append_header(&mut out, 1, false, 268_435_456),
+            Err(EncodeError::PacketTooLarge(_))
+        ));
+        assert!(out.is_empty());
+    }
+
+    #[test]
+    fn every_cut_of_a_message_is_truncated_or_shorter_but_never_more() {
+        let whole = b"\x32\x0b\x00\x03a/b\x01\x02\x02\x01\x01";
+        for length in 0..11_u8 {
+            let mut cut = whole[..2 + usize::from(length)].to_vec();
+            cut[1] = length;
+            if let Ok(Packet::Publish(message)) = decode(&cut, Version::V5) {
+                assert!(message.payload.is_empty());
+            }
+        }
+    }
+}

@@ -84,3 +84,55 @@ impl Body for Suback<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_refused, assert_wire};
+    use crate::Packet;
+
+    #[test]
+    fn there_is_a_code_for_every_filter() {
+        let packet = Suback {
+            packet_id: 10,
+            properties: Properties::NONE,
+            codes: &[1, 0x80],
+        };
+        assert_wire(&[0x90, 4, 0, 10, 1, 0x80], Packet::Suback(packet), Version::V311);
+        assert_wire(&[0x90, 5, 0, 10, 0, 1, 0x80], Packet::Suback(packet), Version::V5);
+        let reasons: Vec<_> = packet.reasons().collect();
+        assert_eq!(vec![ReasonCode::GrantedQos1, ReasonCode::UnspecifiedError], reasons);
+    }
+
+    #[test]
+    fn every_refusal_is_0x80_in_version_3_1_1() {
+        let packet = Suback {
+            packet_id: 10,
+            properties: Properties::NONE,
+            codes: &[0x87],
+        };
+        let mut out = Vec::new();
+        packet.encode(Version::V311, &mut out).unwrap();
+        assert_eq!([0x90, 3, 0, 10, 0x80], out[..]);
+    }
+
+    #[test]
+    fn broken_answers_are_refused() {
+        assert_refused(&[0x90, 2, 0, 1], Version::V311, DecodeError::EmptyList);
+        assert_refused(
+            &[0x90, 3, 0, 1, 3],
+            Version::V311,
+            DecodeError::InvalidReasonCode { code: 3, kind: 9 },
+        );
+        assert_refused(
+            &[0x90, 3, 0, 1, 0x87],
+            Version::V311,
+            DecodeError::InvalidReasonCode { code: 0x87, kind: 9 },
+        );
+        assert_refused(
+            &[0x90, 4, 0, 1, 0, 0x10],
+            Version::V5,
+            DecodeError::InvalidReasonCode { code: 0x10, kind: 9 },
+        );
+    }
+}

@@ -144,3 +144,118 @@ impl Body for Subscribe<'_> {
         self.entries.write(out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::properties::VariableInteger;
+    use crate::testing::{assert_refused, assert_wire, decode};
+    use crate::{Packet, Property, PropertyBuffer};
+
+    #[test]
+    fn filters_have_a_qos_each() {
+        let entries = [
+            SubscribeEntry::new("a/#", QoS::AtLeastOnce),
+            SubscribeEntry::new("b", QoS::AtMostOnce),
+        ];
+        let packet = Subscribe {
+            packet_id: 10,
+            properties: Properties::NONE,
+            entries: List::given(&entries),
+        };
+        assert_wire(
+            b"\x82\x0c\x00\x0a\x00\x03a/#\x01\x00\x01b\x00",
+            Packet::Subscribe(packet),
+            Version::V311,
+        );
+        assert_wire(
+            b"\x82\x0d\x00\x0a\x00\x00\x03a/#\x01\x00\x01b\x00",
+            Packet::Subscribe(packet),
+            Version::V5,
+        );
+    }
+
+    #[test]
+    fn version_5_has_options_and_an_identifier() {
+        let entries = [SubscribeEntry {
+            no_local: true,
+            retain_as_published: true,
+            retain_handling: RetainHandling::Never,
+            ..SubscribeEntry::new("a", QoS::ExactlyOnce)
+        }];
+        let mut buffer = PropertyBuffer::new();
+        buffer
+            .push(Property::SubscriptionIdentifier(VariableInteger(200)))
+            .unwrap();
+        let properties = buffer.as_properties();
+        let packet = Subscribe {
+            packet_id: 1,
+            properties,
+            entries: List::given(&entries),
+        };
+        assert_wire(
+            b"\x82\x0a\x00\x01\x03\x0b\xc8\x01\x00\x01a\x2e",
+            Packet::Subscribe(packet),
+            Version::V5,
+        );
+        let mut out = Vec::new();
+        assert!(matches!(
+            packet.encode(Version::V311, &mut out),
+            Err(EncodeError::NeedsVersion5(_))
+        ));
+    }
+
+    #[test]
+    fn entries_are_read_lazily_in_order() {
+        let bytes = b"\x82\x0a\x00\x01\x00\x01a\x02\x00\x01b\x01";
+        let Ok(Packet::Subscribe(packet)) = decode(bytes, Version::V311) else {
+            panic!("not a SUBSCRIBE")
+        };
+        let found: Vec<_> = packet
+            .entries
+            .iter()
+            .map(|entry| (entry.filter, entry.qos.bits()))
+            .collect();
+        assert_eq!(vec![("a", 2), ("b", 1)], found);
+    }
+
+    #[test]
+    fn broken_requests_are_refused() {
+        assert_refused(b"\x82\x02\x00\x01", Version::V311, DecodeError::EmptyList);
+        assert_refused(
+            b"\x82\x06\x00\x00\x00\x01a\x00",
+            Version::V311,
+            DecodeError::ZeroPacketId,
+        );
+        assert_refused(
+            b"\x82\x06\x00\x01\x00\x01a\x03",
+            Version::V311,
+            DecodeError::InvalidQos(3),
+        );
+        assert_refused(
+            b"\x82\x06\x00\x01\x00\x01a\x04",
+            Version::V311,
+            DecodeError::InvalidSubscriptionOptions(4),
+        );
+        assert_refused(
+            b"\x82\x07\x00\x01\x00\x00\x01a\x30",
+            Version::V5,
+            DecodeError::InvalidSubscriptionOptions(0x30),
+        );
+        assert_refused(
+            b"\x82\x07\x00\x01\x00\x00\x01a\x40",
+            Version::V5,
+            DecodeError::InvalidSubscriptionOptions(0x40),
+        );
+        assert_refused(b"\x82\x05\x00\x01\x00\x01a", Version::V311, DecodeError::Truncated);
+        let empty = Subscribe {
+            packet_id: 1,
+            properties: Properties::NONE,
+            entries: List::given(&[]),
+        };
+        assert!(matches!(
+            empty.encode(Version::V5, &mut Vec::new()),
+            Err(EncodeError::Forbidden(_))
+        ));
+    }
+}

@@ -67,3 +67,33 @@ impl Body for Unsuback<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_refused, assert_wire};
+    use crate::Packet;
+
+    #[test]
+    fn version_5_has_codes_and_version_3_1_1_none() {
+        let packet = Unsuback {
+            packet_id: 3,
+            properties: Properties::NONE,
+            codes: &[0, 0x11],
+        };
+        assert_wire(&[0xb0, 5, 0, 3, 0, 0, 0x11], Packet::Unsuback(packet), Version::V5);
+        let bare = Unsuback { codes: &[], ..packet };
+        assert_wire(&[0xb0, 2, 0, 3], Packet::Unsuback(bare), Version::V311);
+    }
+
+    #[test]
+    fn broken_answers_are_refused() {
+        assert_refused(&[0xb0, 3, 0, 1, 0], Version::V311, DecodeError::TrailingBytes(1));
+        assert_refused(&[0xb0, 3, 0, 1, 0], Version::V5, DecodeError::EmptyList);
+        assert_refused(
+            &[0xb0, 4, 0, 1, 0, 1],
+            Version::V5,
+            DecodeError::InvalidReasonCode { code: 1, kind: 11 },
+        );
+    }
+}

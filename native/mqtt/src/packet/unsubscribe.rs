@@ -69,3 +69,45 @@ impl Body for Unsubscribe<'_> {
         self.filters.write(out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_refused, assert_wire};
+    use crate::Packet;
+
+    #[test]
+    fn filters_stand_one_after_the_other() {
+        let packet = Unsubscribe {
+            packet_id: 2,
+            properties: Properties::NONE,
+            filters: List::given(&["a", "b/+"]),
+        };
+        assert_wire(
+            b"\xa2\x0a\x00\x02\x00\x01a\x00\x03b/+",
+            Packet::Unsubscribe(packet),
+            Version::V311,
+        );
+        assert_wire(
+            b"\xa2\x0b\x00\x02\x00\x00\x01a\x00\x03b/+",
+            Packet::Unsubscribe(packet),
+            Version::V5,
+        );
+    }
+
+    #[test]
+    fn broken_requests_are_refused() {
+        assert_refused(b"\xa2\x02\x00\x01", Version::V311, DecodeError::EmptyList);
+        assert_refused(b"\xa2\x05\x00\x00\x00\x01a", Version::V311, DecodeError::ZeroPacketId);
+        assert_refused(b"\xa2\x05\x00\x01\x00\x02a", Version::V311, DecodeError::Truncated);
+        let empty = Unsubscribe {
+            packet_id: 1,
+            properties: Properties::NONE,
+            filters: List::given(&[]),
+        };
+        assert!(matches!(
+            empty.encode(Version::V5, &mut Vec::new()),
+            Err(EncodeError::Forbidden(_))
+        ));
+    }
+}

@@ -287,3 +287,127 @@ impl Chain {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_begin_at_one_and_rest_before_they_return() {
+        let mut outbound = Outbound::new(3);
+        let ids: Vec<_> = (0..3).map(|n| outbound.begin(QoS::AtLeastOnce, n).unwrap()).collect();
+        assert_eq!(vec![1, 2, 3], ids);
+        assert_eq!(Ok(1), outbound.on_puback(2));
+        assert_eq!(Ok(0), outbound.on_puback(1));
+        assert_eq!(Ok(2), outbound.begin(QoS::AtLeastOnce, 9));
+    }
+
+    #[test]
+    fn a_full_window_gives_the_message_back() {
+        let mut outbound = Outbound::new(1);
+        outbound.begin(QoS::AtLeastOnce, 'a').unwrap();
+        assert_eq!(
+            (Err('b'), false),
+            (outbound.begin(QoS::ExactlyOnce, 'b'), outbound.has_room())
+        );
+        outbound.on_puback(1).unwrap();
+        assert!(outbound.has_room());
+    }
+
+    #[test]
+    fn qos_2_takes_two_steps_and_repeats_the_first_harmlessly() {
+        let mut outbound = Outbound::new(10);
+        let id = outbound.begin(QoS::ExactlyOnce, 'a').unwrap();
+        assert_eq!(Err(ProtocolError::UnexpectedAck(id)), outbound.on_pubcomp(id));
+        assert_eq!(Err(ProtocolError::UnexpectedAck(id)), outbound.on_puback(id));
+        assert_eq!(Ok(Pubrec::Release), outbound.on_pubrec(id, false));
+        assert_eq!(Ok(Pubrec::Release), outbound.on_pubrec(id, false));
+        assert_eq!(1, outbound.in_flight());
+        assert_eq!(Ok('a'), outbound.on_pubcomp(id));
+        assert_eq!(0, outbound.in_flight());
+    }
+
+    #[test]
+    fn a_refused_qos_2_message_is_done_at_once() {
+        let mut outbound = Outbound::new(10);
+        let id = outbound.begin(QoS::ExactlyOnce, 'a').unwrap();
+        assert_eq!(Ok(Pubrec::Refused('a')), outbound.on_pubrec(id, true));
+        assert_eq!(Err(ProtocolError::UnknownPacketId(id)), outbound.on_pubcomp(id));
+    }
+
+    #[test]
+    fn acks_for_nothing_are_errors() {
+        let mut outbound = Outbound::<()>::new(10);
+        for id in [0, 1, u16::MAX] {
+            assert_eq!(Err(ProtocolError::UnknownPacketId(id)), outbound.on_puback(id));
+            assert_eq!(Err(ProtocolError::UnknownPacketId(id)), outbound.on_pubrec(id, true));
+        }
+        let id = outbound.begin(QoS::AtLeastOnce, ()).unwrap();
+        assert_eq!(Err(ProtocolError::UnexpectedAck(id)), outbound.on_pubrec(id, false));
+    }
+
+    #[test]
+    fn requests_share_the_ids_but_not_the_window() {
+        let mut outbound = Outbound::new(1);
+        assert_eq!(Ok(1), outbound.begin_request("subscribe"));
+        assert_eq!(Ok(2), outbound.begin(QoS::AtLeastOnce, "message"));
+        assert_eq!(1, outbound.in_flight());
+        assert_eq!(Err(ProtocolError::UnexpectedAck(1)), outbound.on_puback(1));
+        assert_eq!(Ok("subscribe"), outbound.on_request_ack(1));
+    }
+
+    #[test]
+    fn after_a_reconnect_everything_unfinished_is_resent_in_order() {
+        let mut outbound = Outbound::new(10);
+        for (qos, message) in [(1, 'a'), (2, 'b'), (1, 'c'), (2, 'd')] {
+            outbound.begin(QoS::from_bits(qos).unwrap(), message).unwrap();
+        }
+        outbound.begin_request('s').unwrap();
+        outbound.on_puback(1).unwrap();
+        outbound.on_pubrec(2, false).unwrap();
+        assert_eq!(
+            Ok(6),
+            outbound
+                .begin(QoS::AtLeastOnce, 'e')
+                .map(|id| if id == 1 { 6 } else { id })
+        );
+        let resent: Vec<_> = outbound.resend().collect();
+        let publish = |packet_id, qos, message| Resend::Publish {
+            packet_id,
+            qos,
+            message,
+        };
+        let expected = vec![
+            Resend::Pubrel { packet_id: 2 },
+            publish(3, QoS::AtLeastOnce, &'c'),
+            publish(4, QoS::ExactlyOnce, &'d'),
+            publish(1, QoS::AtLeastOnce, &'e'),
+        ];
+        assert_eq!(expected, resent);
+        assert_eq!(vec!['s'], outbound.clear_requests());
+        assert_eq!(4, outbound.in_flight());
+        assert_eq!(vec!['b', 'c', 'd', 'e'], outbound.clear());
+        assert_eq!(
+            (0, Ok(1)),
+            (outbound.in_flight(), outbound.begin(QoS::AtLeastOnce, 'f'))
+        );
+    }
+
+    #[test]
+    fn all_65535_ids_can_be_in_flight_and_no_more() {
+        let mut outbound = Outbound::new(u16::MAX);
+        for n in 1..=u16::MAX {
+            assert_eq!(Ok(n), outbound.begin(QoS::AtLeastOnce, n));
+        }
+        assert_eq!(Err(0), outbound.begin(QoS::AtLeastOnce, 0));
+        assert_eq!(Err(0), outbound.begin_request(0));
+        assert!((1..=u16::MAX).rev().all(|id| outbound.on_puback(id) == Ok(id)));
+        assert_eq!(Ok(u16::MAX), outbound.begin(QoS::AtLeastOnce, 0));
+    }
+
+    #[test]
+    fn an_idle_sender_is_small() {
+        assert!(std::mem::size_of::<Outbound<(u64, i64)>>() <= 40);
+        assert!(std::mem::size_of::<Slot<(u64, i64)>>() <= 32);
+    }
+}

@@ -278,3 +278,102 @@ impl<K: PartialEq, V> SubscriptionTree<K, V> {
         self.generation
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(filters: &[(&str, u32)]) -> SubscriptionTree<u32, ()> {
+        let mut tree = SubscriptionTree::new();
+        for (text, key) in filters {
+            tree.insert(&Filter::parse(text).unwrap(), *key, ());
+        }
+        tree
+    }
+
+    /// Plain subscribers found, sorted; shared groups give the member in turn.
+    fn found(tree: &SubscriptionTree<u32, ()>, topic: &str) -> Vec<u32> {
+        let mut keys = Vec::new();
+        tree.visit(topic, |target| match target {
+            Target::Plain(key, ()) => keys.push(*key),
+            Target::Shared(group) => keys.extend(group.next().map(|(key, ())| *key)),
+        });
+        keys.sort_unstable();
+        keys
+    }
+
+    #[test]
+    fn literal_and_wildcard_filters_are_found_together() {
+        let tree = tree(&[
+            ("a/b", 1),
+            ("a/+", 2),
+            ("a/#", 3),
+            ("#", 4),
+            ("+/b", 5),
+            ("a/c", 6),
+            ("a/b/c", 7),
+        ]);
+        assert_eq!(vec![1, 2, 3, 4, 5], found(&tree, "a/b"));
+        assert_eq!(vec![3, 4], found(&tree, "a"));
+        assert_eq!(vec![3, 4, 7], found(&tree, "a/b/c"));
+    }
+
+    #[test]
+    fn wildcards_leave_dollar_topics_alone() {
+        let tree = tree(&[("#", 1), ("+/x", 2), ("$SYS/#", 3), ("$SYS/+", 4), ("$SYS/x", 5)]);
+        assert_eq!(vec![3, 4, 5], found(&tree, "$SYS/x"));
+        assert_eq!(vec![1, 2], found(&tree, "a/x"));
+    }
+
+    #[test]
+    fn the_members_of_a_group_take_turns() {
+        let tree = tree(&[
+            ("$share/g/t/#", 1),
+            ("$share/g/t/#", 2),
+            ("$share/h/t/#", 3),
+            ("t/#", 4),
+        ]);
+        assert_eq!(vec![1, 3, 4], found(&tree, "t/1"));
+        assert_eq!(vec![2, 3, 4], found(&tree, "t/1"));
+        assert_eq!(vec![1, 3, 4], found(&tree, "t/1"));
+    }
+
+    #[test]
+    fn a_group_passes_over_members_that_are_not_accepted() {
+        let tree = tree(&[("$share/g/t", 1), ("$share/g/t", 2)]);
+        tree.visit("t", |target| {
+            let Target::Shared(group) = target else { panic!("plain") };
+            assert_eq!(("g", 2), (group.name(), group.members().len()));
+            assert_eq!(Some(&(2, ())), group.next_where(|key, ()| *key == 2));
+            assert_eq!(None, group.next_where(|_, ()| false));
+        });
+    }
+
+    #[test]
+    fn subscribing_again_replaces_the_options() {
+        let filter = Filter::parse("a/+").unwrap();
+        let mut tree = SubscriptionTree::new();
+        assert_eq!(None, tree.insert(&filter, 1, "old"));
+        assert_eq!(Some("old"), tree.insert(&filter, 1, "new"));
+        assert_eq!(Some("new"), tree.remove(&filter, &1));
+        assert_eq!(None, tree.remove(&filter, &1));
+    }
+
+    #[test]
+    fn nothing_is_left_when_all_have_gone() {
+        let filters = [
+            ("a/b", 1),
+            ("a/+/c", 2),
+            ("a/#", 3),
+            ("$share/g/a/b", 4),
+            ("$share/g/+/b", 5),
+        ];
+        let mut tree = tree(&filters);
+        let before = tree.generation();
+        for (text, key) in filters {
+            assert_eq!(Some(()), tree.remove(&Filter::parse(text).unwrap(), &key));
+        }
+        assert!(tree.literal.is_empty() && tree.wildcard.is_empty() && tree.wildcards == 0);
+        assert!(tree.generation() > before);
+    }
+}

@@ -1,0 +1,1 @@
+"""How much the engine can do on this host, measured against the built-in server."""

@@ -1,0 +1,43 @@
+"""Numbers of a running run in words; what is not known is a dash."""
+
+from __future__ import annotations
+
+from telemark.runner.phases import Phase
+from telemark.runner.progress import Progress
+
+UNKNOWN = "-"
+
+
+def count(value: float | None) -> str:
+    """12,345"""
+    return UNKNOWN if value is None else f"{value:,.0f}"
+
+
+def microseconds(value: float | None) -> str:
+    """Three digits with a unit that fits: 85 us, 1.23 ms, 4.5 s."""
+    if value is None:
+        return UNKNOWN
+    if value < 1000:
+        return f"{value:.0f} us"
+    return f"{value / 1000:.2f} ms" if value < 1_000_000 else f"{value / 1_000_000:.2f} s"
+
+
+def cores(value: float | None) -> str:
+    """CPU as cores."""
+    return UNKNOWN if value is None else f"{value:.2f} cores"
+
+
+def memory(value: float | None) -> str:
+    """Memory in MiB."""
+    return UNKNOWN if value is None else f"{value / (1 << 20):,.0f} MiB"
+
+
+def seconds(value: float | None) -> str:
+    """Whole seconds as m:ss."""
+    return UNKNOWN if value is None else f"{int(value) // 60}:{int(value) % 60:02d}"
+
+
+def missing(progress: Progress) -> str:
+    """Outstanding messages; while sending goes on they are mostly under way, not lost."""
+    word = "missing" if progress.phase in (Phase.DRAIN, Phase.STOP) else "under way"
+    return f"{count(progress.outstanding)} {word}"

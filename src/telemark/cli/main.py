@@ -17,6 +17,7 @@ from telemark.errors import ConfigError, ExitCode, TelemarkError
 
 # command -> module of telemark.cli that defines a click command named `command`
 COMMANDS: dict[str, str] = {
+    "servers": "servers",
     "doctor": "doctor",
 }
 

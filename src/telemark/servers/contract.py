@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from telemark.model.plan import Endpoint, Profile
+from telemark.model.plan import Endpoint, Profile, Secret
 
 # Capabilities: what an adapter can declare and a scenario can need.
 CAPABILITIES: dict[str, str] = {
@@ -73,6 +73,23 @@ class JmsAccess:
     provider: str  # name of a provider file: artemis, activemq
     url: str
     username: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """Who the devices say they are. The password is named, never held."""
+
+    username: str
+    password: Secret | None = None
+
+
+@runtime_checkable
+class WithLogin(Protocol):
+    """An adapter whose server lets nobody in without a user name. Groups without one of their own use this."""
+
+    def login(self) -> Login | None:
+        """None when the server asks for nothing."""
+        ...
 
 
 class ServerAdapter(Protocol):

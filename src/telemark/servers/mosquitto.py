@@ -17,21 +17,9 @@ from telemark.servers.contract import Availability, Listener
 from telemark.servers.local import LocalServer
 from telemark.servers.ports import LOOPBACK, free_ports
 from telemark.servers.process import ServerProcess
-from telemark.servers.sys_topics import Reading, SysWatcher
+from telemark.servers.sys_topics import TOPICS, SysWatcher, counters_from
 
 HOW_TO_GET = "Debian, Ubuntu: apt install mosquitto"
-# What the counters are made of: one subscription each, so that the watcher gets little else.
-TOPICS = {
-    "messages_in": "$SYS/broker/publish/messages/received",
-    "messages_out": "$SYS/broker/publish/messages/sent",
-    "messages_dropped": "$SYS/broker/publish/messages/dropped",
-    "bytes_in": "$SYS/broker/publish/bytes/received",
-    "bytes_out": "$SYS/broker/publish/bytes/sent",
-    "connections": "$SYS/broker/clients/connected",
-    "subscriptions": "$SYS/broker/subscriptions/count",
-    "stored": "$SYS/broker/store/messages/count",
-    "retained": "$SYS/broker/retained messages/count",
-}
 
 
 class Mosquitto(LocalServer):
@@ -48,6 +36,7 @@ class Mosquitto(LocalServer):
         "a crash may lose the last second and more",
     }
     start_timeout_s = 20.0
+    counters_lag_s = 1.2  # $SYS is renewed once a second
 
     def __init__(self, options: Mapping[str, str | int | float | bool] | None = None) -> None:
         super().__init__(options)
@@ -85,7 +74,7 @@ class Mosquitto(LocalServer):
             raise process.failure(f"mosquitto listens but does not answer: {error}") from error
 
     def counters(self) -> Mapping[str, float]:
-        return _counters(self._watcher.readings()) if self._watcher else {}
+        return counters_from(self._watcher.readings()) if self._watcher else {}
 
     def before_end(self) -> None:
         if self._watcher is not None:
@@ -126,22 +115,6 @@ class Mosquitto(LocalServer):
         if listener.security == "psk":
             lines += ["psk_hint telemark", f"psk_file {self.psk().psk_file}"]
         return lines
-
-
-def _counters(readings: Mapping[str, Reading]) -> dict[str, float]:
-    """Contract names from topics, without the watcher's own share."""
-    found = {name: readings[topic] for name, topic in TOPICS.items() if topic in readings}
-    counters = {name: reading.value for name, reading in found.items() if name not in ("stored", "retained")}
-    for name, own in (("connections", 1), ("subscriptions", len(TOPICS))):
-        if name in found and not found[name].retained:
-            counters[name] -= own
-    if "messages_out" in found:
-        counters["messages_out"] -= found["messages_out"].messages_before
-    if "bytes_out" in found:
-        counters["bytes_out"] -= found["bytes_out"].bytes_before
-    if "stored" in found and "retained" in found:
-        counters["buffered_messages"] = max(0.0, found["stored"].value - found["retained"].value)
-    return counters
 
 
 def _program() -> str | None:

@@ -42,6 +42,7 @@ class RabbitMq(LocalServer):
     }
     start_timeout_s = 90.0
     stop_grace_s = 20.0
+    counters_lag_s = 6.0  # statistics are collected every second and cached by the management interface
 
     def __init__(self, options: Mapping[str, str | int | float | bool] | None = None) -> None:
         super().__init__(options)

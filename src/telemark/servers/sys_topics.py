@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -17,6 +17,18 @@ from telemark.model.plan import Endpoint
 from telemark.servers.tiny_client import Published, TinyClient
 
 KEEP_ALIVE_S = 60
+# Mosquitto's names, which several other servers use too. One subscription each, so that the watcher gets little else.
+TOPICS = {
+    "messages_in": "$SYS/broker/publish/messages/received",
+    "messages_out": "$SYS/broker/publish/messages/sent",
+    "messages_dropped": "$SYS/broker/publish/messages/dropped",
+    "bytes_in": "$SYS/broker/publish/bytes/received",
+    "bytes_out": "$SYS/broker/publish/bytes/sent",
+    "connections": "$SYS/broker/clients/connected",
+    "subscriptions": "$SYS/broker/subscriptions/count",
+    "stored": "$SYS/broker/store/messages/count",
+    "retained": "$SYS/broker/retained messages/count",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +108,19 @@ class SysWatcher:
             value = float(message.payload.split()[0])
             before = (0, 0) if message.retained else (messages, payload_bytes)
             self._readings[message.topic] = Reading(value, message.retained, *before)
+
+
+def counters_from(readings: Mapping[str, Reading]) -> dict[str, float]:
+    """Contract names from topics, without the watcher's own share."""
+    found = {name: readings[topic] for name, topic in TOPICS.items() if topic in readings}
+    counters = {name: reading.value for name, reading in found.items() if name not in ("stored", "retained")}
+    for name, own in (("connections", 1), ("subscriptions", len(TOPICS))):
+        if name in found and not found[name].retained:
+            counters[name] -= own
+    if "messages_out" in found:
+        counters["messages_out"] -= found["messages_out"].messages_before
+    if "bytes_out" in found:
+        counters["bytes_out"] -= found["bytes_out"].bytes_before
+    if "stored" in found and "retained" in found:
+        counters["buffered_messages"] = max(0.0, found["stored"].value - found["retained"].value)
+    return counters

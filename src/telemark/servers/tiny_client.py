@@ -11,7 +11,6 @@ import ssl
 import struct
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 from telemark.errors import ServerError
 from telemark.model.plan import Endpoint, Tls
@@ -194,11 +193,6 @@ def _remedy(error: ssl.SSLCertVerificationError) -> str:
     if error.verify_code == 10:  # X509_V_ERR_CERT_HAS_EXPIRED
         return "the server needs a new certificate; nothing was measured"
     return "give the CA that signed it, or the name it was issued for"
-
-
-def read_secret_file(path: str) -> str:
-    """First line of a file that holds a password."""
-    return Path(path).read_text().splitlines()[0]
 
 
 def _address(endpoint: Endpoint) -> str:

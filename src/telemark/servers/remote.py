@@ -1,0 +1,194 @@
+"""A server that runs already, anywhere: it is reached, never started, stopped or killed.
+
+Options (`docs/servers.md`): url, url_LISTENER, label, version, capabilities; ca, server_name, verify, tls_version,
+cipher, certificate, key, psk_identity, psk_file; username, password_env, password_file; sys, prometheus,
+prometheus_COUNTER; pid.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, cast
+from urllib.parse import urlsplit
+
+import psutil
+
+from telemark.errors import ConfigError, RequirementError, ServerError
+from telemark.model.plan import Endpoint, Profile, Secret, Tls
+from telemark.servers.contract import CAPABILITIES, Availability, JmsAccess, Listener, Login, StartRequest
+from telemark.servers.prometheus import require_url, scrape
+from telemark.servers.sys_topics import TOPICS, SysWatcher, counters_from
+from telemark.servers.tiny_client import check_login
+
+# Taken for granted unless `capabilities` says otherwise: nobody can ask a server for them without trying.
+ASSUMED = frozenset(
+    {"mqtt-3.1.1", "mqtt-5", "qos-1", "qos-2", "tls-1.2", "tls-1.3", "psk", "shared", "shared-3.1.1", "durable"}
+)
+DEFAULT_PORTS = {"mqtt": 1883, "mqtts": 8883}
+KNOWN = frozenset(
+    {"url", "label", "version", "capabilities", "ca", "server_name", "verify", "tls_version", "cipher", "certificate"}
+    | {"key", "psk_identity", "psk_file", "username", "password_env", "password_file", "sys", "prometheus", "pid"}
+)
+
+
+class Remote:
+    """Reaches a running server by URL."""
+
+    def __init__(self, options: Mapping[str, str | int | float | bool] | None = None) -> None:
+        self._options = {name: str(value) for name, value in (options or {}).items()}
+        self._refuse_unknown_options()
+        self.name = self._options.get("label", "remote")
+        self._endpoints: dict[str, Endpoint] = {}
+        self._watcher: SysWatcher | None = None
+
+    def capabilities(self) -> frozenset[str]:
+        if "capabilities" not in self._options:
+            return ASSUMED
+        named = frozenset(each.strip() for each in self._options["capabilities"].split(","))
+        if unknown := named - CAPABILITIES.keys():
+            raise ConfigError(
+                f"remote: option capabilities names {sorted(unknown)}, expected of {sorted(CAPABILITIES)}"
+            )
+        return named
+
+    def availability(self) -> Availability:
+        return Availability(
+            "url" in self._options, self._options.get("version"), "give the URL of a running server: mqtt://host:port"
+        )
+
+    def prepare(self) -> None:
+        if not any(name.startswith("url") for name in self._options):
+            raise ConfigError("remote: option url is missing, expected mqtt://host:port or mqtts://host:port")
+
+    def profile_note(self, profile: Profile) -> str:
+        return f"the server was set up by others: whether it keeps messages as {profile} asks is not known here"
+
+    def start(self, request: StartRequest) -> None:
+        """Log in once on every listener, so that a wrong address, certificate or password is found now."""
+        self.prepare()
+        if request.ha or request.jms:
+            raise ConfigError("remote: JMS consumers and pairs are not supported for a server that runs elsewhere")
+        self._endpoints = {each.name: self._endpoint(each) for each in request.listeners}
+        login = self.login()
+        username, password = (login.username, reveal(login.password)) if login else (None, None)
+        for endpoint in self._endpoints.values():
+            if endpoint.tls is None or endpoint.tls.psk_file is None:  # Python 3.11 cannot do PSK; the engine can
+                check_login(endpoint, username, password)
+        if self._flag("sys", False):
+            self._watcher = SysWatcher(next(iter(self._endpoints.values())), list(TOPICS.values()), username, password)
+            self._watcher.start()
+
+    def login(self) -> Login | None:
+        username = self._options.get("username")
+        if username is None:
+            return None
+        env, file = self._options.get("password_env"), self._options.get("password_file")
+        return Login(username, Secret(env, file) if env or file else None)
+
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        return dict(self._endpoints)
+
+    def pids(self) -> Sequence[int]:
+        process = self._process()
+        if process is None:
+            return []
+        with suppress(psutil.Error):
+            return [process.pid, *(each.pid for each in process.children(recursive=True))]
+        return []
+
+    def alive(self) -> bool:
+        return "pid" not in self._options or self._process() is not None
+
+    def counters(self) -> Mapping[str, float]:
+        found: dict[str, float] = {}
+        if self._watcher is not None:
+            found |= counters_from(self._watcher.readings())
+        if "prometheus" in self._options:
+            prefix = "prometheus_"
+            named = {key.removeprefix(prefix): each for key, each in self._options.items() if key.startswith(prefix)}
+            found |= scrape(require_url(self._options["prometheus"]), named)
+        return found
+
+    def jms(self) -> JmsAccess | None:
+        return None
+
+    def stop(self) -> None:
+        """Leave the server; it goes on running."""
+        if self._watcher is not None:
+            self._watcher.stop()
+            self._watcher = None
+
+    def kill(self) -> None:
+        raise ServerError("remote: a server that was started elsewhere is never killed from here")
+
+    def restart(self) -> None:
+        raise ServerError("remote: a server that was started elsewhere is never restarted from here")
+
+    def log_tail(self, lines: int = 20) -> str:
+        return ""
+
+    def _process(self) -> psutil.Process | None:
+        with suppress(psutil.Error, ValueError):
+            process = psutil.Process(int(self._options.get("pid", "")))
+            return process if process.status() != psutil.STATUS_ZOMBIE else None
+        return None
+
+    def _endpoint(self, listener: Listener) -> Endpoint:
+        """The listener's own URL, else the general one; its scheme must fit the security asked for."""
+        url = self._options.get(f"url_{listener.name}") or self._options.get("url", "")
+        parts = urlsplit(url)
+        if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
+            raise ConfigError(f"remote: the URL of listener {listener.name} is {url!r}, expected mqtt(s)://host:port")
+        if (parts.scheme == "mqtts") != (listener.security != "none"):
+            raise ConfigError(
+                f"remote: listener {listener.name} needs security {listener.security}, its URL is {url!r}",
+                hint=f"give url_{listener.name}={'mqtts' if listener.security != 'none' else 'mqtt'}://host:port",
+            )
+        if parts.password:
+            raise ConfigError(
+                "remote: a password in the URL would be seen by all, expected password_env or password_file"
+            )
+        tls = self._tls(listener.security) if parts.scheme == "mqtts" else None
+        return Endpoint(listener.name, parts.hostname, parts.port or DEFAULT_PORTS[parts.scheme], tls)
+
+    def _tls(self, security: str) -> Tls:
+        given = self._options.get
+        if security == "psk":
+            if not (given("psk_file") and given("psk_identity")):
+                raise ConfigError("remote: a PSK listener needs the options psk_identity and psk_file")
+            return Tls("1.2", given("cipher"), psk_identity=given("psk_identity"), psk_file=given("psk_file"))
+        return Tls(
+            version=cast("Literal['1.2', '1.3'] | None", given("tls_version")),
+            cipher=given("cipher"),
+            ca=given("ca"),
+            verify=self._flag("verify", True),
+            server_name=given("server_name"),
+            certificate=given("certificate"),
+            key=given("key"),
+        )
+
+    def _flag(self, name: str, default: bool) -> bool:
+        return self._options.get(name, str(default)).lower() in ("true", "1", "yes")
+
+    def _refuse_unknown_options(self) -> None:
+        unknown = [name for name in self._options if name not in KNOWN and not name.startswith(("url_", "prometheus_"))]
+        if unknown:
+            raise ConfigError(f"remote: option {unknown[0]} is not known, expected one of {', '.join(sorted(KNOWN))}")
+
+
+def reveal(secret: Secret | None) -> str | None:
+    """The secret itself, for one login; never kept."""
+    if secret is None:
+        return None
+    if secret.env:
+        value = os.environ.get(secret.env)
+        if value is None:
+            raise RequirementError(f"remote: the environment variable {secret.env} (password_env) is not set")
+        return value
+    try:
+        return Path(secret.file or "").read_text().splitlines()[0]
+    except (OSError, IndexError) as error:
+        raise RequirementError(f"remote: no password in {secret.file} (password_file): {error}") from error

@@ -1,0 +1,128 @@
+"""The search's decisions, with tries whose outcome is known instead of runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from telemark.catalog import load, plan_points
+from telemark.errors import ConfigError
+from telemark.runner.search.bracket import Limits, Stage, Try
+from telemark.runner.search.peak import Judged, Peak, SearchResult, find_peak
+from telemark.runner.search.probe import Probe
+from telemark.verdicts.repeats import summarize
+
+LIMITS = Limits(start=500, ceiling=1e6)
+BUSY_THREAD = {"engine_bound": False, "server_busiest_thread_cores": 0.99, "server_cpu_cores_mean": 1.0, "run": "r"}
+
+
+def server_with_peak(peak: float) -> Any:
+    def attempt(tried: Try, number: int) -> Judged:
+        holds = tried.rate <= peak
+        return Judged(holds, () if holds else ("backlog rises",), BUSY_THREAD)
+
+    return attempt
+
+
+def test_the_peak_comes_with_the_side_that_gave_out() -> None:
+    peak = find_peak(LIMITS, server_with_peak(12_345), cores=2, tell=lambda text: None)
+
+    assert peak.rate is not None
+    assert 12_345 * 0.95 <= peak.rate <= 12_345
+    assert peak.bottleneck is not None
+    assert ("server", "one thread") == (peak.bottleneck.side, peak.bottleneck.part)
+
+
+def test_an_engine_that_gives_out_first_leaves_no_verdict_about_the_server() -> None:
+    def attempt(tried: Try, number: int) -> Judged:
+        holds = tried.rate < 5_000
+        point = {"engine_bound": not holds, "engine_bound_reason": "send delay"}
+        return Judged(holds, () if holds else ("engine-bound",), point)
+
+    peak = find_peak(LIMITS, attempt, cores=2, tell=lambda text: None)
+
+    assert peak.rate is None
+    assert peak.at_least is not None
+    assert peak.at_least < 5_000
+    assert peak.bottleneck is not None
+    assert peak.bottleneck.side == "engine"
+
+
+def test_a_try_whose_run_failed_counts_as_not_holding() -> None:
+    def attempt(tried: Try, number: int) -> Judged:
+        return Judged(False, ("the server died",), None)
+
+    peak = find_peak(LIMITS, attempt, cores=2, tell=lambda text: None)
+
+    assert (peak.rate, peak.ending) == (None, "nothing held")
+
+
+def paced_case() -> Probe:
+    (plan, *_) = plan_points(load().find("messagesight/FANIN.Q0.SHARED"), "quick", {})
+    return Probe(plan)
+
+
+@pytest.mark.parametrize("stage", list(Stage))
+def test_the_load_of_a_try_rises_from_below_and_never_above_its_rate(stage: Stage) -> None:
+    """Load generators that overshoot at the start fill queues that the rule then finds."""
+    load_shape = paced_case().plan(Try(1_000, stage), 0).load
+
+    rates = [step.rate for step in load_shape.steps]
+    assert rates == sorted(rates)
+    assert rates[0] < rates[-1] == 1_000
+
+
+def test_only_the_steady_stretch_of_a_try_is_measured() -> None:
+    plan = paced_case().plan(Try(1_000, Stage.BISECT), 0)
+
+    before_full_rate = sum(step.seconds for step in plan.load.steps[:-1])
+    assert plan.phases.warmup_s > before_full_rate
+    assert sum(step.seconds for step in plan.load.steps) == pytest.approx(plan.phases.warmup_s + plan.phases.measure_s)
+
+
+def test_the_confirming_try_has_the_full_length_of_the_case() -> None:
+    probe = paced_case()
+
+    assert probe.plan(Try(1, Stage.CONFIRM), 0).phases.measure_s >= probe.case.phases.measure_s
+
+
+def test_a_closed_loop_is_refused() -> None:
+    """Its rate is a result, not a parameter."""
+    catalog = load()
+    closed = next(
+        plan
+        for scenario in catalog.suites["mq-telemetry"].scenarios
+        for plan in plan_points(scenario, "quick", {})
+        if plan.load.shape == "windowed"
+    )
+
+    with pytest.raises(ConfigError, match="needs a paced load"):
+        Probe(closed).check()
+
+
+def test_repeats_that_disagree_allow_no_conclusion() -> None:
+    def result(*rates: float) -> SearchResult:
+        peaks = tuple(Peak(rate, rate, "confirmed", None, ()) for rate in rates)
+        return SearchResult("s", "c", "", "quick", "x", "messages", (), peaks)
+
+    agreeing, disagreeing = result(100, 104, 98).summary, result(100, 160, 80).summary
+
+    assert agreeing is not None
+    assert agreeing.conclusive
+    assert disagreeing is not None
+    assert not disagreeing.conclusive
+
+
+def test_one_measurement_has_no_confidence_interval() -> None:
+    summary = summarize([5.0])
+
+    assert summary is not None
+    assert (summary.low, summary.high, summary.conclusive) == (None, None, False)
+
+
+def test_the_interval_of_equal_measurements_is_a_point() -> None:
+    summary = summarize([5.0, 5.0, 5.0])
+
+    assert summary is not None
+    assert (5.0, 5.0, 0.0) == (summary.low, summary.high, summary.spread)

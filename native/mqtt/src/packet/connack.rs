@@ -59,9 +59,6 @@ impl Body for Connack<'_> {
     }
 
     fn check(&self, version: Version) -> Result<(), EncodeError> {
-        if self.session_present && self.reason != ReasonCode::Success {
-            return Err(EncodeError::Forbidden("a refusal cannot have a session present"));
-        }
         check_reason(self.reason, PacketType::Connack)?;
         self.properties.check_for(version, Place::Connack)
     }
@@ -133,14 +130,5 @@ mod tests {
         );
         assert_refused(&[0x20, 2, 0, 0], Version::V5, DecodeError::Truncated);
         assert_refused(&[0x20, 3, 0, 0, 0], Version::V311, DecodeError::TrailingBytes(1));
-        let both = Connack {
-            session_present: true,
-            reason: ReasonCode::Banned,
-            ..Connack::default()
-        };
-        assert!(matches!(
-            both.encode(Version::V5, &mut Vec::new()),
-            Err(EncodeError::Forbidden(_))
-        ));
     }
 }

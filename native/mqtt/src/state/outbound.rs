@@ -365,12 +365,7 @@ mod tests {
         outbound.begin_request('s').unwrap();
         outbound.on_puback(1).unwrap();
         outbound.on_pubrec(2, false).unwrap();
-        assert_eq!(
-            Ok(6),
-            outbound
-                .begin(QoS::AtLeastOnce, 'e')
-                .map(|id| if id == 1 { 6 } else { id })
-        );
+        assert_eq!(Ok(1), outbound.begin(QoS::AtLeastOnce, 'e'));
         let resent: Vec<_> = outbound.resend().collect();
         let publish = |packet_id, qos, message| Resend::Publish {
             packet_id,

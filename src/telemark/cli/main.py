@@ -17,8 +17,11 @@ from telemark.errors import ConfigError, ExitCode, TelemarkError
 
 # command -> module of telemark.cli that defines a click command named `command`
 COMMANDS: dict[str, str] = {
+    "run": "run",
+    "load": "load",
     "servers": "servers",
     "doctor": "doctor",
+    "report": "report",
 }
 
 

@@ -121,7 +121,8 @@ def _scenario(prefix: str, name: str, case: CaseFacts, shown: Sequence[Shown]) -
 def _run(prefix: str, run: RunSource, row: ScoreRow) -> RunView:
     measures = ("connect",) if row.measured == "connect" else ("latency", "service_time")
     percentiles = spread.percentile_chart([("", run)], f"{prefix}-percentiles", measures)
-    charts: tuple[Chart, ...] = (*time_charts(run, prefix), percentiles)
+    over_time = time_charts(run, prefix)
+    charts: tuple[Chart, ...] = (*over_time[:2], percentiles, *over_time[2:])
     title = " ".join(part for part in (row.server, row.server_version, one_line(row.point)) if part)
     return RunView(
         id=prefix,

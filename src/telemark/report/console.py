@@ -7,6 +7,7 @@ headroom, the published value). Text from run folders goes through `Text`, so it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from io import StringIO
 from itertools import groupby
 from pathlib import Path
 
@@ -44,6 +45,13 @@ def print_report(report: Report, console: Console) -> None:
         console.print(_summary(campaign.counts))
     for problem in report.problems:
         _print_problem(problem, console)
+
+
+def render(report: Report, width: int = 100) -> str:
+    """The score card as plain text, for files."""
+    console = Console(width=width, no_color=True, record=True, file=StringIO())
+    print_report(report, console)
+    return console.export_text()
 
 
 def _print_scenario(name: str, size: str, rows: list[ScoreRow], console: Console) -> None:

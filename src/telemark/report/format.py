@@ -6,6 +6,7 @@ A value that was not measured is written as an en dash, never as zero. Units are
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Literal
 
 MISSING = "\u2013"
@@ -55,6 +56,11 @@ def rate(value: float | None, what: str = "msg") -> str:
     return MISSING if value is None or is_missing(value) else f"{short(value)} {what}/s"
 
 
+def connection_rate(value: float | None) -> str:
+    """A rate of connections per second."""
+    return rate(value, "conn")
+
+
 def time_us(value: float | None) -> str:
     """A time given in microseconds, in the unit that reads best."""
     return MISSING if value is None or is_missing(value) else _scaled(value, _TIME[1:])
@@ -100,7 +106,7 @@ def count(value: float | None) -> str:
 
 def value_in(unit: Unit, value: float | None) -> str:
     """Write a value in one of the units the report knows."""
-    writers = {
+    writers: dict[str, Callable[[float | None], str]] = {
         "rate": rate,
         "us": time_us,
         "bytes": size_bytes,
@@ -109,7 +115,7 @@ def value_in(unit: Unit, value: float | None) -> str:
         "ratio": ratio,
         "percent": percent,
         "seconds": seconds,
-        "per_second": lambda v: rate(v, "conn"),
+        "per_second": connection_rate,
     }
     writer = writers.get(unit)
     return writer(value) if writer else (MISSING if value is None else str(value))

@@ -85,6 +85,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     numeric: frozenset[str] = frozenset()
     note: str = ""
+    groups: tuple[tuple[str, int], ...] = ()  # titles over several columns: (title, columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def published_lines(case: CaseFacts, metric: str, x: str, most: int = 6) -> tupl
             others = " ".join(f"{name}={value}" for name, value in result.parameters.items() if name != x)
             name = " ".join(part for part in ("published:", result.server, others) if part)
             groups.setdefault(one_line(name), []).append((at, result.value * IN_OUR_UNITS[result.unit]))
-    lines = [Series(name, tuple(sorted(points)), "dotted") for name, points in groups.items()]  # type: ignore[type-var]
+    lines = [Series(name, tuple(sorted(points)), "dotted") for name, points in groups.items()]
     return tuple(lines[:most])
 
 

@@ -74,7 +74,7 @@ def _verdict(judgements: tuple[Judgement, ...]) -> Outcome:
     return overall(judgements) if judgements else "no verdict"
 
 
-def _server_of(facts: Mapping[str, Any]) -> dict[str, str]:
+def _server_of(facts: Mapping[str, Any]) -> dict[str, Any]:
     server = facts.get("server")
     server = server if isinstance(server, Mapping) else {}
     return {
@@ -84,7 +84,7 @@ def _server_of(facts: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _statistics(point: Mapping[str, Any], headline: Headline) -> dict[str, float | None]:
+def _statistics(point: Mapping[str, Any], headline: Headline) -> dict[str, Any]:
     names = ("mean", "p50", "p95", "p99", "stdev")
     return {f"{name}_us": point.get(f"{headline.measured}_{name}_us") for name in names}
 

@@ -21,7 +21,7 @@ def servers_table(prefix: str, rows: Sequence[ScoreRow]) -> Table:
     if len({server for server, _ in servers}) < 2:
         return Table(f"{prefix}-servers", "", (), ())
     names = [f"{server} ({profile})" if profile else server for server, profile in servers]
-    columns = ["point", *(f"{name}: {what}" for name in names for what in ("value", "AVG ms", "CPU"))]
+    columns = ("point", *("value", "AVG ms", "CPU") * len(names))
     found: dict[tuple[str, str, str], dict[tuple[str, str], ScoreRow]] = {}
     for row in rows:
         found.setdefault((row.suite, row.name, row.point), {}).setdefault((row.server, row.profile), row)
@@ -32,10 +32,10 @@ def servers_table(prefix: str, rows: Sequence[ScoreRow]) -> Table:
         )
         for (_, name, point), by in found.items()
     ]
+    groups = (("", 1), *((name, 3) for name in names))
     note = "Of repeats the first is shown; colours are verdicts."
-    return Table(
-        f"{prefix}-servers", "Servers side by side", tuple(columns), tuple(lines), frozenset(columns[1:]), note
-    )
+    title = "Servers side by side"
+    return Table(f"{prefix}-servers", title, columns, tuple(lines), frozenset(columns[1:]), note, groups)
 
 
 def _server_cells(row: ScoreRow | None) -> list[Cell]:

@@ -48,7 +48,8 @@ def swept_column(points: Sequence[sweep.Point]) -> str | None:
 def spread_charts(prefix: str, runs: Sequence[RunSource], measure: str) -> list[Chart]:
     """Distribution, tail and percentiles over the runs of a scenario, named so that they can be told apart."""
     good = [run for run in runs if run.point is not None and not run.point.get("engine_bound")]
-    named = named_runs(good)[:MOST_LINES]
+    everyone = named_runs(good)
+    named = everyone if len(everyone) <= MOST_LINES else last_of_each_server(everyone)
     if len(named) < 2:
         return []  # the run's own section has the same figures
     charts = [
@@ -56,10 +57,15 @@ def spread_charts(prefix: str, runs: Sequence[RunSource], measure: str) -> list[
         spread.distribution_chart(named, f"{prefix}-distribution", measure),
         spread.tail_chart(named, f"{prefix}-tail", measure),
     ]
-    if len(good) > MOST_LINES:
-        note = f"The first {MOST_LINES} of {len(good)} runs; every run's own section has its figure."
-        charts = [_with_note(chart, note) for chart in charts]
+    if len(named) < len(everyone):
+        charts = [_with_note(chart, "Only the last point of each server's sweep is drawn.") for chart in charts]
     return charts
+
+
+def last_of_each_server(named: Sequence[tuple[str, RunSource]]) -> list[tuple[str, RunSource]]:
+    """The end of each server's sweep, where it worked hardest."""
+    last = {(run.point or {}).get("server"): (name, run) for name, run in named}
+    return list(last.values())[:MOST_LINES]
 
 
 def named_runs(runs: Sequence[RunSource]) -> list[tuple[str, RunSource]]:

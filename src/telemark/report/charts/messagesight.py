@@ -42,26 +42,13 @@ def of_suite(prefix: str, runs: Sequence[RunSource]) -> list[Chart | Table]:
     points = sweep.drawable(runs)
     bursts = [point for point in points if str(point.get("scenario", "")).startswith("CONNBURST")]
     fanins = [point for point in points if str(point.get("scenario", "")).startswith("FANIN")]
+    rate = sweep.Name(f"{prefix}-ciphers", "Connection rate by cipher")
+    time = sweep.Name(f"{prefix}-connect", "Average connection time by cipher")
+    cases = sweep.Name(f"{prefix}-fanin", "Throughput by case")
     drawn: list[Chart | Table] = []
     if bursts:
-        by = ("connections",)
-        drawn.append(
-            sweep.bars(
-                sweep.Name(f"{prefix}-ciphers", "Connection rate by cipher"), bursts, "scenario", "connect_rate", by
-            )
-        )
-        drawn.append(
-            sweep.bars(
-                sweep.Name(f"{prefix}-connect", "Average connection time by cipher"),
-                bursts,
-                "scenario",
-                "connect_mean_us",
-                by,
-            )
-        )
+        drawn.append(sweep.bars(rate, bursts, "scenario", "connect_rate", ("connections",)))
+        drawn.append(sweep.bars(time, bursts, "scenario", "connect_mean_us", ("connections",)))
     if len({point.get("scenario") for point in fanins}) > 1:
-        by = ("subscribers", "publishers")
-        drawn.append(
-            sweep.bars(sweep.Name(f"{prefix}-fanin", "Throughput by case"), fanins, "scenario", "received_rate", by)
-        )
+        drawn.append(sweep.bars(cases, fanins, "scenario", "received_rate", ("subscribers", "publishers")))
     return drawn

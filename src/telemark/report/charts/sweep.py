@@ -6,7 +6,7 @@ its figure says nothing about the server.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -19,7 +19,7 @@ from telemark.report.source import RunSource
 Point = Mapping[str, Any]
 
 # What may set the lines of a figure apart, and how each is written.
-WRITTEN = {
+WRITTEN: dict[str, Callable[[Any], str]] = {
     "qos": lambda value: f"QoS {value}",
     "payload_bytes": fmt.size_bytes,
     "publishers": lambda value: f"{fmt.short(value)} publishers",
@@ -56,7 +56,9 @@ class Name:
 
 def axis_of(column: str) -> Axis:
     """The axis a column of the points table is drawn against."""
-    return AXES.get(column) or Axis("time", "us" if column.endswith("_us") else "count")
+    if column.endswith("_us"):
+        return Axis("connection time" if column.startswith("connect_") else "latency", "us")
+    return AXES.get(column) or Axis(column, "count")
 
 
 def drawable(runs: Sequence[RunSource]) -> list[Point]:

@@ -3,6 +3,8 @@
 
 const telemarkCharts = (() => {
   const SYMBOLS = ["circle", "rect", "triangle", "diamond", "roundRect", "pin", "arrow"];
+  // Named in full: ECharts measures text itself and cannot inherit a font.
+  const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
   const drawn = new Map(); // element -> ECharts instance
 
   function escape(text) {
@@ -52,15 +54,29 @@ const telemarkCharts = (() => {
     if (spec.x.scale === "log") {
       return { ...shared, type: "log", logBase: spec.x.unit === "bytes" ? 2 : 10, min: "dataMin", max: "dataMax", axisLabel: { ...shared.axisLabel, formatter: label } };
     }
-    return { ...shared, type: "value", min: "dataMin", max: "dataMax", axisLabel: { ...shared.axisLabel, formatter: label } };
+    const min = spec.x.unit === "seconds" ? "dataMin" : 0;
+    const max = spec.x.unit === "seconds" ? "dataMax" : undefined;
+    return { ...shared, type: "value", min, max, axisLabel: { ...shared.axisLabel, formatter: label } };
   }
 
-  function yAxis(axis, look, right) {
+  // Room above the highest value; shares end at 100 %; memory is counted in powers of two, and so are its ticks.
+  function limits(spec, axis, right) {
+    if (axis.scale !== "linear") return {};
+    if (axis.name === "busy") return { min: 0, max: 1 };
+    if (axis.unit !== "bytes") return { boundaryGap: [0, "8%"] };
+    const lines = spec.series.filter((line) => (line.axis === 1) === right);
+    const most = Math.max(1, ...lines.flatMap((line) => line.points.map((point) => point[1] || 0)));
+    const interval = 2 ** Math.ceil(Math.log2(most / 5));
+    return { min: 0, interval, max: Math.ceil(most / interval) * interval };
+  }
+
+  function yAxis(spec, axis, look, right) {
     return {
+      ...limits(spec, axis, right),
       type: axis.scale === "log" ? "log" : "value", name: axis.name, position: right ? "right" : "left",
       nameTextStyle: { color: look.soft, align: right ? "right" : "left" },
       axisLabel: { color: look.soft, hideOverlap: true, formatter: (value) => telemarkUnits.onAxis(axis.unit, value) },
-      splitLine: { show: !right, lineStyle: { color: look.grid } },
+      splitLine: { show: !right, lineStyle: { color: look.grid } }, axisLine: { onZero: false },
     };
   }
 
@@ -85,7 +101,7 @@ const telemarkCharts = (() => {
       const shared = { name: line.name, type: line.kind, data, yAxisIndex: line.axis, itemStyle: { color: colour },
         markArea: index === 0 ? bandsOf(spec, look) : undefined, animation: false };
       if (line.kind === "bar") return { ...shared, barMaxWidth: 42, barGap: "8%", itemStyle: { color: colour, borderRadius: [3, 3, 0, 0] } };
-      const few = data.length <= 40;
+      const few = data.length <= 15;
       return { ...shared, symbol: SYMBOLS[index % SYMBOLS.length], symbolSize: few ? 7 : 4, showSymbol: few,
         lineStyle: { width: 2, type: line.style, color: colour }, emphasis: { focus: "series" }, connectNulls: false };
     });
@@ -115,14 +131,14 @@ const telemarkCharts = (() => {
     const named = spec.series.filter((line) => line.name);
     const bars = spec.series.some((line) => line.kind === "bar");
     return {
-      animation: false, textStyle: { fontFamily: "inherit", color: look.text }, aria: { enabled: true },
+      animation: false, textStyle: { fontFamily: FONT, color: look.text }, aria: { enabled: true },
       grid: { left: 12, right: spec.y2 ? 16 : 22, top: 34, bottom: named.length ? 56 : 34, containLabel: true },
       legend: named.length ? { type: "scroll", bottom: 0, textStyle: { color: look.text }, pageTextStyle: { color: look.soft },
         pageIconColor: look.text, pageIconInactiveColor: look.edge, itemWidth: 26, data: named.map((line) => line.name) } : undefined,
       tooltip: { trigger: "axis", confine: true, formatter: tooltipOf(spec), axisPointer: { type: bars ? "shadow" : "line" },
         backgroundColor: look.card, borderColor: look.edge, textStyle: { color: look.text, fontSize: 13 } },
       xAxis: xAxis(spec, look),
-      yAxis: spec.y2 ? [yAxis(spec.y, look, false), yAxis(spec.y2, look, true)] : [yAxis(spec.y, look, false)],
+      yAxis: spec.y2 ? [yAxis(spec, spec.y, look, false), yAxis(spec, spec.y2, look, true)] : [yAxis(spec, spec.y, look, false)],
       series: seriesOf(spec, look),
     };
   }

@@ -16,7 +16,7 @@ from telemark.catalog.scenario import Catalog, Scenario, Suite
 from telemark.errors import ConfigError
 
 SUITES = Path(__file__).parent / "suites"
-_BUILT_IN = ("scalagent",)
+_BUILT_IN = ("messagesight", "scalagent", "mq-telemetry", "fanin-jms", "open-mqtt")
 
 
 def load(extra: Sequence[Path] = ()) -> Catalog:

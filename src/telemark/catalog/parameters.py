@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from telemark.catalog.expression import ExpressionError, Scalar, substitute
+from telemark.catalog.expression import REFERENCE, ExpressionError, Scalar, substitute
 from telemark.catalog.published import find_value
 from telemark.catalog.scenario import Scenario
 from telemark.errors import ConfigError
@@ -35,10 +35,11 @@ def points_of(scenario: Scenario, size: Mapping[str, Any], overrides: Overrides)
     """
     changes = {name: _as_list(value) for name, value in overrides.items() if name != DURATION}
     _refuse_unknown(scenario, size, changes)
+    changes = {name: _typed(size, name, values) for name, values in changes.items()}
     fixed = {name: value for name, value in size.get("set", {}).items() if name not in changes}
-    rows = _rows(size.get("points", [{}]), changes)
+    rows: Sequence[Mapping[str, Any]] = _rows(size.get("points", [{}]), changes)
     swept = {name: _as_list(values) for name, values in size.get("sweep", {}).items() if name not in changes}
-    swept |= changes
+    swept |= {name: values for name, values in changes.items() if not all(name in row for row in rows)}
     named = _named(rows, swept, changes, fixed)
     return [
         _point(scenario, dict(row) | dict(zip(swept, values, strict=True)), fixed, named)
@@ -75,11 +76,34 @@ def _refuse_unknown(scenario: Scenario, size: Mapping[str, Any], changes: Mappin
         )
 
 
-def _rows(rows: Sequence[Mapping[str, Any]], changes: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The linked rows. Overriding one value of them leaves the first row only: the link is broken."""
-    if any(name in row for row in rows for name in changes):
-        rows = rows[:1]
-    return [{name: value for name, value in row.items() if name not in changes} for row in rows]
+def _typed(size: Mapping[str, Any], name: str, values: Sequence[Scalar]) -> list[Scalar]:
+    """Values as text where the scenario has text: `1.2` on the command line may be a TLS version."""
+    rows = size.get("points", [{}])
+    present = [
+        size.get("set", {}).get(name),
+        *(row.get(name) for row in rows),
+        *_as_list(size.get("sweep", {}).get(name)),
+    ]
+    is_text = any(isinstance(value, str) and not REFERENCE.search(value) for value in present)
+    return [str(value) if is_text else value for value in values]
+
+
+def _rows(rows: Sequence[Mapping[str, Any]], changes: Mapping[str, Sequence[Scalar]]) -> list[Mapping[str, Any]]:
+    """The linked rows an override leaves.
+
+    Overriding with values that are in the rows chooses those rows. Another value breaks the link: the first row stays
+    and the value replaces its own.
+    """
+    chosen = [dict(row) for row in rows]
+    for name, values in changes.items():
+        if not any(name in row for row in chosen):
+            continue
+        known = [row for row in chosen if row.get(name) in values]
+        if {row[name] for row in known} == set(values):
+            chosen = known
+        else:
+            chosen = [{key: value for key, value in chosen[0].items() if key != name}]
+    return chosen
 
 
 def _named(

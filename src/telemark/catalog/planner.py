@@ -105,7 +105,9 @@ class _Planner:
         if len(self.problems.found) > known:
             return None
         if self.duration_s is not None:
-            tables["phases"]["measure_s"] = self.duration_s
+            # a run that sends nothing is as long as it holds its connections
+            idle = tables.get("load", {}).get("shape", "idle") == "idle"
+            tables["phases"]["hold_s" if idle else "measure_s"] = self.duration_s
         tables["notes"] = (*self.scenario.suite_notes, *tables.get("notes", ()), *notes, *point.notes)
         return self._assemble(point, tables)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from telemark.catalog.audience import AudienceTables, audience_tables
 from telemark.consumers.contract import BackendConsumers
 from telemark.consumers.jms import JmsApplication
-from telemark.errors import ConfigError, EngineError, TelemarkError
+from telemark.errors import ConfigError, EngineError, ServerError, TelemarkError
 from telemark.model.plan import RunPlan
 from telemark.model.slicing import HostLimits, device_count, slice_plan
 from telemark.runner.capability import refuse_unable
@@ -26,7 +27,7 @@ from telemark.runner.phases import PhaseMachine
 from telemark.runner.pinning import Pinning, describe, pin_process
 from telemark.runner.progress import RunListener, RunOutcome, Silence
 from telemark.runner.run_record import RunRecord, first_facts, server_facts
-from telemark.servers.contract import Listener, ServerAdapter, StartRequest
+from telemark.servers.contract import Listener, ServerAdapter, StartRequest, WithCounterLag, WithLogin
 from telemark.store.layout import SERVER_FOLDER
 
 CUT_SHORT_GRACE_S = 2.0  # for engine processes to close their records when a run ends early
@@ -119,6 +120,7 @@ class PointRun:
     def _play(self) -> None:
         self._adapter.prepare()
         self._adapter.start(self._start_request())
+        self._plan = with_login(self._plan, self._adapter)
         endpoints = self._adapter.endpoints()
         engines = slice_plan(
             self._plan,
@@ -199,8 +201,9 @@ class PointRun:
         self._conductor.conduct()
 
     def _let_counters_settle(self) -> None:
-        """Some servers publish their counters once a second only: the last ones must count the last message."""
-        time.sleep(float(getattr(self._adapter, "counters_lag_s", 0.0)))
+        """Some servers renew their counters now and then only: the last ones must count the last message."""
+        if isinstance(self._adapter, WithCounterLag):
+            time.sleep(self._adapter.counter_lag_s)
 
     def _end(self, problem: BaseException | None) -> RunOutcome:
         """Stop everything that was started and close the folder: in about four seconds when the run was cut short."""
@@ -222,7 +225,8 @@ class PointRun:
         if self._consumers is not None:
             self._quietly(self._consumers.stop)
         if cut_short:
-            self._quietly(self._adapter.kill)  # an orderly stop may take long, and nothing is measured any more
+            with suppress(ServerError):  # a server that others started is never killed
+                self._adapter.kill()  # an orderly stop may take long, and nothing is measured any more
         self._quietly(self._adapter.stop)
 
     def _quietly(self, stop: Callable[[], None]) -> None:
@@ -231,3 +235,15 @@ class PointRun:
             stop()
         except Exception as error:
             self._listener.note(f"while stopping: {error}")
+
+
+def with_login(plan: RunPlan, adapter: ServerAdapter) -> RunPlan:
+    """Groups without a user name of their own get the one the server asks for."""
+    login = adapter.login() if isinstance(adapter, WithLogin) else None
+    if login is None:
+        return plan
+    groups = tuple(
+        group if group.username else replace(group, username=login.username, password=login.password)
+        for group in plan.groups
+    )
+    return replace(plan, groups=groups)

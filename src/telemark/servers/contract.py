@@ -92,6 +92,16 @@ class WithLogin(Protocol):
         ...
 
 
+@runtime_checkable
+class WithCounterLag(Protocol):
+    """An adapter whose server renews its counters now and then only.
+
+    A run waits that long after its last message before it asks for the counters the last time.
+    """
+
+    counter_lag_s: float
+
+
 class ServerAdapter(Protocol):
     """One server under test."""
 

@@ -94,7 +94,7 @@ def _rows(rows: Sequence[Mapping[str, Any]], changes: Mapping[str, Sequence[Scal
     Overriding with values that are in the rows chooses those rows. Another value breaks the link: the first row stays
     and the value replaces its own.
     """
-    chosen = [dict(row) for row in rows]
+    chosen: list[Mapping[str, Any]] = list(rows)
     for name, values in changes.items():
         if not any(name in row for row in chosen):
             continue

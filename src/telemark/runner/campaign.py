@@ -19,6 +19,7 @@ from telemark.runner.pinning import Pinning
 from telemark.runner.progress import RunListener, RunOutcome, Silence
 from telemark.runner.run_point import PointJob, run_point
 from telemark.runner.run_record import utc_now
+from telemark.runner.view.live import LiveTrace
 from telemark.servers import registry
 from telemark.store.layout import CAMPAIGN_FILE, campaign_name, run_name
 
@@ -100,7 +101,7 @@ def run_campaign(  # noqa: PLR0913 - keywords, each another decision of the call
         name, started_at=utc_now(), servers=server_labels(servers), planned=len(cells), skipped=skipped
     )
     file = _open_campaign(folder, fresh, resume=chosen.resume)
-    maker = _Maker(folder, file, chosen, listener or Silence(), steering)
+    maker = _Maker(folder, file, chosen, LiveTrace(folder, listener or Silence()), steering)
     for sentence in skipped:
         maker.listener.note(f"skipped: {sentence}")
     with Interruption() as interruption:

@@ -12,15 +12,18 @@ import pytest
 from telemark.errors import ConfigError, EngineError
 from telemark.model.plan import Endpoint, EnginePlan, Group, Load, Publish
 from telemark.runner.fleet import Fleet
+from tests.support import fake_engine
 
-FAKE = (sys.executable, str(Path(__file__).with_name("fake_engine.py")))
+FAKE = (sys.executable, fake_engine.__file__)
 Make = Callable[..., Fleet]
 
 
-def plan(process: int, mode: str, publishers: int = 5, refill: int = 0) -> EnginePlan:
+def plan(process: int, mode: int, publishers: int = 5, refill: int = 0) -> EnginePlan:
     """A slice with some publishers; `mode` tells the stand-in how to behave."""
     group = Group("publishers", publishers, publish=Publish("t/{index}"))
-    return EnginePlan(mode, process, 1, (Endpoint("plain"),), (group,), Load("windowed", window=1, refill=refill))
+    return EnginePlan(
+        "run", process, mode + process, (Endpoint("plain"),), (group,), Load("windowed", window=1, refill=refill)
+    )
 
 
 @pytest.fixture
@@ -50,7 +53,7 @@ def poll_until(fleet: Fleet, condition: Callable[[], bool]) -> None:
 
 def test_totals_add_up_over_the_processes_and_all_end_in_order(make: Make) -> None:
     """Two processes connect, get the same start, and finish."""
-    fleet = make(plan(0, "fine", 5), plan(1, "fine", 3))
+    fleet = make(plan(0, fake_engine.FINE, 5), plan(1, fake_engine.FINE, 3))
     devices_before_any_word = fleet.totals().devices
     poll_until(fleet, lambda: fleet.totals().settled)
     fleet.begin(123)
@@ -67,11 +70,14 @@ def test_totals_add_up_over_the_processes_and_all_end_in_order(make: Make) -> No
 
 @pytest.mark.parametrize(
     ("mode", "message"),
-    [("dies", "process 1 was killed by signal 9"), ("crashes", "process 1 ended with status 3: boom")],
+    [
+        (fake_engine.DIES, "process 1 was killed by signal 9"),
+        (fake_engine.CRASHES, "process 1 ended with status 3: boom"),
+    ],
 )
-def test_a_process_that_dies_is_noticed_within_a_second(make: Make, mode: str, message: str) -> None:
+def test_a_process_that_dies_is_noticed_within_a_second(make: Make, mode: int, message: str) -> None:
     """The error names the process and its last words."""
-    fleet = make(plan(0, "fine"), plan(1, mode))
+    fleet = make(plan(0, fake_engine.FINE), plan(1, mode))
     poll_until(fleet, lambda: fleet.totals().settled)
     started = time.monotonic()
     fleet.begin(1)
@@ -84,14 +90,14 @@ def test_a_process_that_dies_is_noticed_within_a_second(make: Make, mode: str, m
 
 def test_a_plan_the_engine_cannot_use_is_a_wrong_configuration(make: Make) -> None:
     """The engine's own words reach the user with the right exit code."""
-    fleet = make(plan(0, "refuses"))
+    fleet = make(plan(0, fake_engine.REFUSES))
     with pytest.raises(ConfigError, match=r"load\.rate: -1"):
         poll_until(fleet, lambda: False)
 
 
 def test_a_process_that_does_not_end_is_killed(make: Make) -> None:
     """Stopping is bounded in time and says what it had to do."""
-    fleet = make(plan(0, "deaf"))
+    fleet = make(plan(0, fake_engine.DEAF))
     poll_until(fleet, lambda: fleet.totals().settled)
     started = time.monotonic()
     problems = fleet.stop(0.3)
@@ -103,7 +109,7 @@ def test_a_process_that_does_not_end_is_killed(make: Make) -> None:
 
 def test_credits_are_relayed_in_whole_refills_by_publishers(make: Make) -> None:
     """Twenty received by two processes, refills of eight: sixteen may be sent, three quarters by the larger process."""
-    fleet = make(plan(0, "credits", 6, refill=8), plan(1, "credits", 2, refill=8))
+    fleet = make(plan(0, fake_engine.CREDITS, 6, refill=8), plan(1, fake_engine.CREDITS, 2, refill=8))
     poll_until(fleet, lambda: fleet.totals().settled)
     fleet.begin(1)
     poll_until(fleet, lambda: fleet.totals().sent == 20 + 16)
@@ -113,7 +119,7 @@ def test_credits_are_relayed_in_whole_refills_by_publishers(make: Make) -> None:
 
 def test_a_rate_is_shared_out_by_publishers(make: Make) -> None:
     """The aggregate rate stays the aggregate rate."""
-    fleet = make(plan(0, "fine", 6), plan(1, "fine", 2))
+    fleet = make(plan(0, fake_engine.FINE, 6), plan(1, fake_engine.FINE, 2))
     poll_until(fleet, lambda: fleet.totals().settled)
     fleet.set_rate(1000.0)
     poll_until(fleet, lambda: all("rate" in link.status for link in fleet._links))

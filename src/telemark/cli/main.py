@@ -17,11 +17,15 @@ from telemark.errors import ConfigError, ExitCode, TelemarkError
 
 # command -> module of telemark.cli that defines a click command named `command`
 COMMANDS: dict[str, str] = {
+    "list": "list",
+    "show": "show",
+    "plan": "plan",
     "run": "run",
     "load": "load",
     "servers": "servers",
     "doctor": "doctor",
     "report": "report",
+    "compare": "compare",
 }
 
 

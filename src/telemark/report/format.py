@@ -100,8 +100,8 @@ def percent(value: float | None, signed: bool = False) -> str:
 
 
 def count(value: float | None) -> str:
-    """A whole count with thousands separators."""
-    return MISSING if value is None or is_missing(value) else f"{int(value):,}"
+    """A count with thousands separators; the mean of several counts keeps its fraction."""
+    return number(value)
 
 
 def value_in(unit: Unit, value: float | None) -> str:
@@ -119,6 +119,22 @@ def value_in(unit: Unit, value: float | None) -> str:
     }
     writer = writers.get(unit)
     return writer(value) if writer else (MISSING if value is None else str(value))
+
+
+def unit_of(metric: str) -> Unit:
+    """The unit of a column of the points table, by its name."""
+    special: dict[str, Unit] = {"connect_rate": "per_second", "engine_headroom": "ratio"}
+    if metric in special:
+        return special[metric]
+    if metric.endswith(("_us", "_us_per_message")):
+        return "us"
+    if metric.endswith(("busy_max", "busy_mean", "steal_mean")):
+        return "percent"
+    if "bytes" in metric:
+        return "bytes"
+    if metric.endswith("_rate"):
+        return "rate"
+    return "cores" if "cores" in metric else "count"
 
 
 def one_line(text: object, limit: int = 200) -> str:

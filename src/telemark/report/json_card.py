@@ -49,14 +49,14 @@ def _row(row: ScoreRow) -> dict[str, Any]:
     plain = {key: value for key, value in asdict(row).items() if key not in ("notices", "campaign", "kind")}
     plain["type"] = row.kind
     plain["warnings"] = [{"severity": notice.severity, "text": notice.text} for notice in row.notices]
-    finite: dict[str, Any] = _finite(plain)
-    return finite
+    row_values: dict[str, Any] = finite(plain)
+    return row_values
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """JSON knows no infinity and no NaN: both mean that nothing was measured."""
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
+        return [finite(item) for item in value]
     return None if is_missing(value) else value

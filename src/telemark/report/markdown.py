@@ -31,10 +31,8 @@ def render(report: Report) -> str:
         for (suite, name, size), rows in groupby(campaign.rows, key=lambda row: (row.suite, row.name, row.size)):
             lines += _scenario(f"{suite}/{name}", size, list(rows))
     lines += [f"- **{escape(problem.folder)}**: {escape(problem.message)}" for problem in report.problems]
-    lines += [
-        "",
-        f"telemark {report.telemark_version}, {report.generated_at}. Times in ms, CPU in cores, {fmt.MISSING} was not measured.",
-    ]
+    made = f"telemark {report.telemark_version}, {report.generated_at}."
+    lines += ["", f"{made} Times in ms, CPU in cores, {fmt.MISSING} was not measured."]
     return "\n".join(lines).strip() + "\n"
 
 

@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from telemark.report.format import one_line
+from telemark.report.format import one_line, unit_of, value_in
 from telemark.report.headline import Headline, headline_of
 from telemark.report.model import Judgement, Outcome, ScoreRow
 from telemark.report.notices import notices_of
 from telemark.report.published import CaseFacts, beside
 from telemark.report.source import RunSource
-from telemark.verdicts import judge, overall
+from telemark.verdicts import Verdict, judge, overall
 
 
 def score_row(run: RunSource, case: CaseFacts) -> ScoreRow:
@@ -65,9 +65,16 @@ def judgements_of(point: Mapping[str, Any], facts: Mapping[str, Any]) -> tuple[J
     """Every threshold of the run, judged. A run that was not analysed has no data, so no verdict."""
     thresholds = [str(threshold) for threshold in facts.get("thresholds") or ()]
     return tuple(
-        Judgement(one_line(verdict.threshold), verdict.outcome, verdict.value, verdict.limit, one_line(verdict.reason))
+        Judgement(one_line(verdict.threshold), verdict.outcome, verdict.value, verdict.limit, _reason(verdict))
         for verdict in judge(point, thresholds)
     )
+
+
+def _reason(verdict: Verdict) -> str:
+    """What was found, in the unit a person reads; why there is no verdict when there is none."""
+    if verdict.outcome == "no verdict" or verdict.value is None:
+        return one_line(verdict.reason, 300)
+    return f"found {value_in(unit_of(verdict.metric), verdict.value)}"
 
 
 def _verdict(judgements: tuple[Judgement, ...]) -> Outcome:

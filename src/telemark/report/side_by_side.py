@@ -7,7 +7,6 @@ from typing import Any
 
 from telemark.report import format as fmt
 from telemark.report.charts import sweep
-from telemark.report.format import Unit
 from telemark.report.headline import headline_of
 from telemark.report.model import Cell, Chart, ScoreRow, Table
 from telemark.report.source import RunSource
@@ -55,7 +54,7 @@ def repeats_table(prefix: str, comparison: Sequence[Mapping[str, Any]]) -> Table
     for row in comparison:
         if (row.get("repeats") or 0) < 2:
             continue
-        unit = unit_of(str(row.get("metric")))
+        unit = fmt.unit_of(str(row.get("metric")))
         spread = row.get("spread")
         rows.append((
             Cell(fmt.one_line(f"{row.get('scenario')} {row.get('point')}")), Cell(fmt.one_line(row.get("server"))),
@@ -65,19 +64,6 @@ def repeats_table(prefix: str, comparison: Sequence[Mapping[str, Any]]) -> Table
         ))  # fmt: skip
     note = "From and to: 95 % confidence interval over the repeats. A spread above 20 % is marked."
     return Table(f"{prefix}-repeats", "Repeats and their spread", columns, tuple(rows), frozenset(columns[3:]), note)
-
-
-def unit_of(metric: str) -> Unit:
-    """The unit of a column of the points table, by its name."""
-    if metric.endswith("_us"):
-        return "us"
-    if "bytes" in metric:
-        return "bytes"
-    if metric == "connect_rate":
-        return "per_second"
-    if metric.endswith("_rate"):
-        return "rate"
-    return "cores" if "cores" in metric else "count"
 
 
 def server_charts(prefix: str, runs: Sequence[RunSource]) -> list[Chart]:

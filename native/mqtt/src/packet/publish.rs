@@ -4,7 +4,7 @@ use crate::error::{DecodeError, EncodeError};
 use crate::frame::{Frame, PacketType};
 use crate::properties::{Place, Properties, Property};
 use crate::version::{QoS, Version};
-use crate::wire::{encode, remaining_length, Body, Measure, Reader, Sink};
+use crate::wire::{encode, has_byte, remaining_length, Body, Measure, Reader, Sink};
 
 const DUP: u8 = 0b1000;
 const RETAIN: u8 = 0b0001;
@@ -98,7 +98,7 @@ impl<'a> Publish<'a> {
 /// No wildcards; empty only together with an alias [3.3.2.1].
 #[inline]
 fn check_topic(topic: &str, properties: &Properties<'_>) -> Result<(), DecodeError> {
-    let has_wildcard = topic.bytes().any(|byte| byte == b'+' || byte == b'#');
+    let has_wildcard = has_byte(topic.as_bytes(), |byte| (byte == b'+') | (byte == b'#'));
     let has_alias = || {
         properties
             .iter()

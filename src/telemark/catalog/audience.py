@@ -57,6 +57,8 @@ class _Subscriptions:
 
     def add(self, leaf: _Leaf, text: str, share: str | None, qos: int, durable: bool) -> None:
         """Subscriptions `leaf.first` and following, all with the filter `text` (without $share)."""
+        if leaf.first != len(self.devices):
+            raise ConfigError(f"subscription {text!r} has number {leaf.first}, expected {len(self.devices)}: no gaps")
         number = None if share is None else self.share_numbers.setdefault((share, text), len(self.share_numbers))
         shown = text if share is None else f"$share/{share}/{text}"
         self.trie.add(text, len(self.leaves))
@@ -96,6 +98,37 @@ def audience_tables(plan: RunPlan, engines: Sequence[EnginePlan] = ()) -> Audien
     process = _processes(len(audience), engines)
     streams = _table([range(len(audience)), devices, process, audience, levels], STREAMS)
     return AudienceTables(streams, subscriptions.table(), _members(numbers, subscriptions.leaves))
+
+
+def fan_out(plan: RunPlan, sample: int = 200) -> float:
+    """Deliveries one message causes: one for each plain subscription it matches and one for each share group.
+
+    Looks at up to `sample` publishers, evenly spread over each group: an estimate for plans, not for results.
+    """
+    subscriptions = _subscriptions(plan)
+    total = weight = 0.0
+    for group in plan.groups:
+        if not group.publish:
+            continue
+        matcher = subscriptions.trie.matcher(group.publish.topic)
+        step = max(1, group.count // sample)
+        looked_at = range(group.first_index, group.first_index + group.count, step)
+        owed = sum(_deliveries(matcher.leaves(index), subscriptions) for index in looked_at)
+        total += owed / len(looked_at) * group.count
+        weight += group.count
+    return total / weight if weight else 0.0
+
+
+def _deliveries(found: Leaves, subscriptions: _Subscriptions) -> int:
+    shares = set()
+    plain = 0
+    for leaf in (subscriptions.leaves[number] for number in found):
+        share = subscriptions.shares[leaf.first]
+        if share is None:
+            plain += leaf.count
+        else:
+            shares.add(share)
+    return plain + len(shares)
 
 
 def _subscriptions(plan: RunPlan) -> _Subscriptions:

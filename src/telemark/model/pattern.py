@@ -1,7 +1,7 @@
 """The pattern language of plans, in Python: the same text the native engine makes of the same pattern.
 
 A pattern is text with `{index}` or `{sequence}` in it, each followed by any chain of `/n`, `%n` and `+n` with whole
-numbers, applied left to right. `{{` is a literal opening brace and `}}` a literal closing one.
+numbers, applied left to right. `{{` is a literal opening brace; `}}` and a lone `}` are a literal closing one.
 """
 
 from __future__ import annotations
@@ -111,8 +111,6 @@ def parse(text: str) -> Pattern:
                 literal = ""
             parts.append(_read_field(text, text[position + 1 : end] if end >= 0 else None))
             position = end + 1
-        elif character == "}":
-            raise _problem(text, "a closing brace without an opening one")
         else:
             literal += character
             position += 1

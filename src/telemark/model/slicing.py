@@ -45,7 +45,7 @@ def processes_needed(plan: RunPlan, limits: HostLimits) -> int:
     return max(1, ceil(device_count(plan) / limits.devices_per_process()))
 
 
-def slice_plan(
+def slice_plan(  # noqa: PLR0913 - keywords, each another decision of the caller
     plan: RunPlan,
     endpoints: Mapping[str, Endpoint],
     *,
@@ -226,7 +226,7 @@ def with_source_addresses(
     remote = sorted(host for host in hosts if not is_loopback(host))
     if remote and not all(group.source_addresses for group in groups):
         raise RequirementError(
-            f"{sum(group.count for group in groups)} connections to {', '.join(remote)} need {needed} source addresses, "
+            f"{_devices(groups)} connections to {', '.join(remote)} need {needed} source addresses, "
             f"one has {limits.source_ports} ports",
             hint="widen net.ipv4.ip_local_port_range, or give the host more addresses and name them in the group",
         )

@@ -6,6 +6,7 @@ mod alias;
 mod inbound;
 mod keep_alive;
 mod outbound;
+mod slots;
 
 pub use alias::{AliasUse, InboundAliases, OutboundAliases};
 pub use inbound::{Inbound, Received};

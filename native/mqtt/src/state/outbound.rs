@@ -4,35 +4,9 @@
 //! again), used slots a list in order of sending. Both are linked by slot numbers inside one vector, so every step
 //! takes constant time and an idle sender owns no memory but this struct.
 
+use super::slots::{Chain, Slot, Step, NONE};
 use crate::error::ProtocolError;
 use crate::version::QoS;
-
-const NONE: u16 = u16::MAX; // slot numbers end at 65,534: there are 65,535 packet ids
-
-/// What a message in flight waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    Free,
-    Puback,
-    Pubrec,
-    Pubcomp,
-    Request,
-}
-
-#[derive(Clone, Debug)]
-struct Slot<T> {
-    message: Option<T>,
-    before: u16,
-    after: u16,
-    step: Step,
-}
-
-/// A linked list of slots.
-#[derive(Clone, Copy, Debug)]
-struct Chain {
-    first: u16,
-    last: u16,
-}
 
 /// Answer to a PUBREC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -261,30 +235,6 @@ fn resend_of<T>(packet_id: u16, slot: &Slot<T>) -> Option<Resend<'_, T>> {
         }),
         Step::Pubcomp => Some(Resend::Pubrel { packet_id }),
         Step::Free | Step::Request => None,
-    }
-}
-
-impl Chain {
-    fn append<T>(&mut self, slots: &mut [Slot<T>], at: u16) {
-        let slot = &mut slots[usize::from(at)];
-        (slot.before, slot.after) = (self.last, NONE);
-        match self.last {
-            NONE => self.first = at,
-            last => slots[usize::from(last)].after = at,
-        }
-        self.last = at;
-    }
-
-    fn unlink<T>(&mut self, slots: &mut [Slot<T>], at: u16) {
-        let (before, after) = (slots[usize::from(at)].before, slots[usize::from(at)].after);
-        match before {
-            NONE => self.first = after,
-            before => slots[usize::from(before)].after = after,
-        }
-        match after {
-            NONE => self.last = before,
-            after => slots[usize::from(after)].before = before,
-        }
     }
 }
 

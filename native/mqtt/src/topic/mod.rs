@@ -3,8 +3,10 @@
 mod filter;
 mod hash;
 mod name;
+mod subscribers;
 mod tree;
 
 pub use filter::{check_filter, matches, Filter, MAXIMUM_LEVELS};
 pub use name::{check_name, TopicError};
-pub use tree::{Group, SubscriptionTree, Target};
+pub use subscribers::{Group, Target};
+pub use tree::SubscriptionTree;

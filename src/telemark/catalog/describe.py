@@ -7,8 +7,8 @@ from dataclasses import fields
 
 from telemark.catalog.check import expectation
 from telemark.catalog.format import ADDING, TABLES, Key
+from telemark.model.capabilities import CAPABILITIES
 from telemark.model.plan import Group, JmsConsumers, ListenerPlan, Load, Phases, Publish, Reconnect, Subscription, Will
-from telemark.servers.contract import CAPABILITIES
 
 _TITLES = {
     "file": "The file",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from telemark.servers.contract import CAPABILITIES
+from telemark.model.capabilities import CAPABILITIES
 
 FORMAT_VERSION = 1
 SIZES = ("quick", "laptop", "published")

@@ -18,9 +18,10 @@ from telemark.catalog.estimate import Estimate, doubts, estimate, obstacles
 from telemark.catalog.host import HostFacts, read_host
 from telemark.cli.choosing import choose
 from telemark.cli.overriding import override_options, read_overrides
+from telemark.model.capabilities import CAPABILITIES
 from telemark.model.plan import RunPlan, Size
 from telemark.servers import registry
-from telemark.servers.contract import CAPABILITIES, ServerAdapter
+from telemark.servers.contract import ServerAdapter
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from telemark.model.capabilities import CAPABILITIES as CAPABILITIES  # noqa: PLC0414 - adapters take it from here
 from telemark.model.plan import Endpoint, Profile, Secret
 
 

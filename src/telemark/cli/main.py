@@ -22,10 +22,13 @@ COMMANDS: dict[str, str] = {
     "plan": "plan",
     "run": "run",
     "load": "load",
+    "search": "search",
+    "calibrate": "calibrate",
     "servers": "servers",
     "doctor": "doctor",
     "report": "report",
     "compare": "compare",
+    "serve": "serve",
 }
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from telemark.catalog.host import read_limits
 from telemark.errors import ConfigError, ExitCode
 from telemark.model.plan import RunPlan
 from telemark.model.slicing import HostLimits
+from telemark.runner.calibrate.record import Calibration, for_run
+from telemark.runner.calibrate.record import load as load_calibration
 from telemark.runner.campaign_file import CampaignFile, CampaignRun, run_key, server_labels, without_credentials
 from telemark.runner.capability import describe_missing
 from telemark.runner.conductor import Steering
+from telemark.runner.facts import host_facts
 from telemark.runner.interruption import Interruption
 from telemark.runner.pinning import Pinning
 from telemark.runner.progress import RunListener, RunOutcome, Silence
@@ -37,7 +39,6 @@ class CampaignOptions:
     threads: int = 1
     limits: HostLimits | None = None  # None: this host's
     server_options: Mapping[str, str | int | float | bool] | None = None
-    calibration: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ def run_campaign(  # noqa: PLR0913 - keywords, each another decision of the call
         name, started_at=utc_now(), servers=server_labels(servers), planned=len(cells), skipped=skipped
     )
     file = _open_campaign(folder, fresh, resume=chosen.resume)
-    maker = _Maker(folder, file, chosen, LiveTrace(folder, listener or Silence()), steering)
+    maker = _Maker(folder, file, chosen, LiveTrace(folder, listener or Silence()), steering, load_calibration())
     for sentence in skipped:
         maker.listener.note(f"skipped: {sentence}")
     with Interruption() as interruption:
@@ -163,6 +164,7 @@ class _Maker:
     options: CampaignOptions
     listener: RunListener
     steering: Steering | None
+    calibration: Calibration | None
 
     def make(self, cells: Sequence[_Cell], interruption: Interruption) -> CampaignOutcome:
         self.file.write(self.folder)
@@ -206,7 +208,7 @@ class _Maker:
             limits=options.limits or read_limits(),
             processes=options.processes,
             threads=options.threads,
-            calibration=options.calibration,
+            calibration=for_run(cell.plan, str(host_facts()["fingerprint"]), self.calibration),
         )
 
     def _note(self, entry: CampaignRun) -> None:

@@ -1,0 +1,54 @@
+"""Whether a rate holds: the case's own rule, and a steady state.
+
+Steadiness is always part of the rule: delivered equals offered, what is under way does not grow, latency has no trend.
+It is taken from our own records, so it also stands in where a rule speaks of buffered messages and the server does not
+count them; any other figure that is missing means that the rate was not shown to hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from telemark.runner.search.peak import Judged
+from telemark.runner.search.probe import Quantity
+from telemark.verdicts import Verdict, judge
+
+CONNECT_RULE = ("connect_mean < 500 ms", "connect_failures == 0")
+DELIVERED_SHARE = 0.99  # of the connection rate asked for
+
+
+def rule_for(thresholds: Sequence[str], quantity: Quantity, required: Sequence[str]) -> tuple[str, ...]:
+    """The user's own thresholds, or the case's; a search for connections adds the reports' limit on connect time."""
+    if required:
+        return tuple(required)
+    return tuple(dict.fromkeys((*thresholds, *CONNECT_RULE))) if quantity == "connections" else tuple(thresholds)
+
+
+def judge_try(point: Mapping[str, Any], rule: Sequence[str], quantity: Quantity, asked: float) -> Judged:
+    """Whether the run of `point` showed that the rate holds."""
+    reasons = [verdict.reason for verdict in judge(point, rule) if not _kept(verdict)]
+    if point.get("state") == "complete":
+        reasons += _unsteady(point) if quantity == "messages" else _slow(point, asked)
+    return Judged(not reasons, tuple(dict.fromkeys(reasons)), point)
+
+
+def _kept(verdict: Verdict) -> bool:
+    if verdict.outcome == "no verdict" and verdict.value is None and verdict.metric.startswith("buffered_"):
+        return True  # the server does not count them: steadiness judges instead
+    return verdict.outcome == "pass"
+
+
+def _unsteady(point: Mapping[str, Any]) -> list[str]:
+    if point.get("steady"):
+        return []
+    return [str(point.get("steady_reason") or "not steady")]
+
+
+def _slow(point: Mapping[str, Any], asked: float) -> list[str]:
+    reached = point.get("connect_rate")
+    if reached is None:
+        return ["the connection rate was not measured"]
+    if reached < DELIVERED_SHARE * asked:
+        return [f"{reached:,.0f} connections/s were reached, {asked:,.0f} asked for"]
+    return []

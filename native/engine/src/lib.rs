@@ -1,1 +1,22 @@
-//! placeholder of the skeleton commit
+//! The load engine: simulated MQTT devices, an absolute schedule, and a row for every message.
+//!
+//! [`Engine`] is the whole interface. Reactor threads own the devices; the caller only gives orders, looks at the
+//! status and takes finished batches of rows.
+
+mod cohort;
+mod device;
+mod engine;
+mod histogram;
+mod hub;
+mod pending;
+pub mod plan;
+mod random;
+mod reactor;
+mod recorder;
+pub mod records;
+pub mod schedule;
+mod timeline;
+mod wheel;
+
+pub use engine::{Engine, EngineFailure};
+pub use hub::Status;

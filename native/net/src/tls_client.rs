@@ -114,6 +114,7 @@ pub struct TlsPeer<'a> {
 pub struct ClientTls {
     context: SslContext,
     verify: bool,
+    resume: bool,
 }
 
 impl ClientTls {
@@ -149,7 +150,13 @@ impl ClientTls {
         Ok(ClientTls {
             context: context.build(),
             verify,
+            resume: config.resume,
         })
+    }
+
+    /// Whether sessions are kept for resumption.
+    pub fn resumes(&self) -> bool {
+        self.resume
     }
 
     /// Puts TLS on a connected socket. The handshake is made by [`Stream::handshake`].

@@ -1,0 +1,352 @@
+//! From the SYN to the CONNACK, and what happens when a connection fails or is lost.
+
+use std::io;
+use std::sync::Arc;
+
+use telemark_mqtt::packet::{Connack, Connect, Will};
+use telemark_mqtt::properties::{Property, PropertyBuffer};
+use telemark_mqtt::limits::Limits;
+use telemark_mqtt::state::ClientKeepAlive;
+use telemark_mqtt::{QoS, Version};
+use telemark_net::{connect, monotonic_ns, Handshake, Interest, SessionSlot, Stream};
+
+use super::Reactor;
+use crate::cohort::{expand, Cohort};
+use crate::device::{Attempt, Device, State, NO_PUBLISHER};
+use crate::plan::ReconnectPolicy;
+use crate::records::{Connection, InForce, Text};
+use crate::wheel::Timer;
+
+/// Why a connection ended.
+pub(super) struct Fault {
+    /// Result of the attempt, if one was under way.
+    pub(super) result: &'static str,
+    /// Kind of the event.
+    pub(super) kind: &'static str,
+    /// Reason code or errno.
+    pub(super) code: Option<i32>,
+    /// In words.
+    pub(super) detail: String,
+    /// Connecting again would only fail again.
+    pub(super) is_final: bool,
+}
+
+impl Fault {
+    pub(super) fn new(result: &'static str, kind: &'static str, code: Option<i32>, detail: String) -> Fault {
+        Fault { result, kind, code, detail, is_final: false }
+    }
+
+    fn of_io(result: &'static str, kind: &'static str, what: &str, error: &io::Error) -> Fault {
+        Fault::new(result, kind, error.raw_os_error(), format!("{what}: {error}"))
+    }
+
+    /// The connection broke while it was in use.
+    pub(super) fn broken(state: State, error: &io::Error) -> Fault {
+        let kind = if state == State::Greeting { "connect_failed" } else { "disconnected" };
+        Fault::of_io("closed", kind, "connection lost", error)
+    }
+
+    /// The server closed the connection.
+    pub(super) fn closed(state: State) -> Fault {
+        match state {
+            State::Greeting => {
+                Fault::new("closed", "connect_failed", None, "the server closed the connection instead of CONNACK".to_owned())
+            }
+            _ => Fault::new("closed", "disconnected", None, "the server closed the connection".to_owned()),
+        }
+    }
+
+    /// The server broke the rules of MQTT.
+    pub(super) fn protocol(detail: String) -> Fault {
+        Fault::new("closed", "protocol_error", None, detail)
+    }
+}
+
+impl Reactor {
+    /// The first step of a connection: SYN.
+    pub(super) fn begin_attempt(&mut self, place: usize) {
+        let now = monotonic_ns();
+        let crew = Arc::clone(&self.crew);
+        let device = &mut self.devices[place];
+        let cohort = &crew.cohorts[device.cohort as usize];
+        let target = &crew.targets[cohort.target(device.index)];
+        device.generation = device.generation.wrapping_add(1);
+        device.attempt = Some(Box::new(Attempt { started_ns: now, ..Attempt::default() }));
+        device.attempts = device.attempts.saturating_add(1);
+        device.state = State::Connecting;
+        self.dial.under_way += 1;
+        if target.resumes() {
+            device.tls_session.get_or_insert_with(SessionSlot::default);
+        }
+        let timer = Timer { device: place as u32, generation: device.generation };
+        let token = place as u64 | u64::from(device.generation) << 32;
+        let timeout = (crew.plan.connect_timeout_s * 1e9) as i64;
+        self.wheel.set(now + timeout, timer);
+        let begun = connect(target.address, &cohort.socket_options(device.index)).and_then(|socket| {
+            self.poller.add(&socket, token, Interest::READ | Interest::WRITE | Interest::EDGE)?;
+            Ok(socket)
+        });
+        match begun {
+            Ok(socket) => device.stream = Some(Stream::Plain(socket)),
+            Err(error) => {
+                let what = format!("TCP connect to {}", target.address);
+                self.lose(place, Fault::of_io("tcp_failed", "connect_failed", &what, &error));
+            }
+        }
+    }
+
+    /// The poller reported the device's socket.
+    pub(super) fn on_ready(&mut self, place: usize, readable: bool, writable: bool) {
+        match self.devices[place].state {
+            State::Connecting => self.on_connected(place),
+            State::Securing => self.shake_hands(place),
+            State::Waiting | State::Gone => {}
+            State::Greeting | State::Subscribing | State::Ready | State::Leaving => {
+                if writable {
+                    self.write_leftover(place);
+                }
+                if readable {
+                    self.read(place);
+                }
+            }
+        }
+    }
+
+    fn on_connected(&mut self, place: usize) {
+        let crew = Arc::clone(&self.crew);
+        let device = &mut self.devices[place];
+        let target = &crew.targets[crew.cohorts[device.cohort as usize].target(device.index)];
+        let Some(Stream::Plain(socket)) = device.stream.take() else {
+            return;
+        };
+        if let Some(error) = socket.take_error().unwrap_or_else(Some) {
+            let what = format!("TCP connect to {}", target.address);
+            return self.lose(place, Fault::of_io("tcp_failed", "connect_failed", &what, &error));
+        }
+        if let Some(attempt) = &mut device.attempt {
+            attempt.tcp_ns = Some(monotonic_ns());
+        }
+        match target.secure(socket, device.index, device.tls_session.as_ref()) {
+            Err(detail) => self.lose(place, Fault::new("tls_failed", "connect_failed", None, format!("TLS: {detail}"))),
+            Ok(stream) => {
+                device.stream = Some(stream);
+                if target.has_tls() {
+                    device.state = State::Securing;
+                    self.shake_hands(place);
+                } else {
+                    self.greet(place);
+                }
+            }
+        }
+    }
+
+    fn shake_hands(&mut self, place: usize) {
+        let device = &mut self.devices[place];
+        let Some(stream) = &mut device.stream else {
+            return;
+        };
+        match stream.handshake() {
+            Ok(Handshake::InProgress) => {}
+            Ok(Handshake::Done) => {
+                let resumed = stream.session_resumed();
+                if let Some(attempt) = &mut device.attempt {
+                    attempt.tls_ns = Some(monotonic_ns());
+                    attempt.tls_resumed = resumed;
+                }
+                self.greet(place);
+            }
+            Err(error) => self.lose(place, Fault::of_io("tls_failed", "connect_failed", "TLS handshake", &error)),
+        }
+    }
+
+    /// Sends CONNECT.
+    fn greet(&mut self, place: usize) {
+        let crew = Arc::clone(&self.crew);
+        let device = &mut self.devices[place];
+        device.state = State::Greeting;
+        let cohort = &crew.cohorts[device.cohort as usize];
+        let mut bytes = Vec::new();
+        let encoded = encode_connect(cohort, device, &mut bytes);
+        match encoded {
+            Ok(()) => self.write(place, &bytes),
+            Err(error) => {
+                let mut fault = Fault::new("refused", "connect_failed", None, format!("CONNECT cannot be written: {error}"));
+                fault.is_final = true;
+                self.lose(place, fault);
+            }
+        }
+    }
+
+    /// CONNACK came.
+    pub(super) fn on_connack(&mut self, place: usize, connack: &Connack<'_>, now: i64) -> Result<(), Fault> {
+        if self.devices[place].state != State::Greeting {
+            return Err(Fault::protocol("a second CONNACK".to_owned()));
+        }
+        let crew = Arc::clone(&self.crew);
+        let device = &mut self.devices[place];
+        let cohort = &crew.cohorts[device.cohort as usize];
+        if let Some(attempt) = &mut device.attempt {
+            attempt.connack_ns = Some(now);
+            attempt.session_present = Some(connack.session_present);
+        }
+        if connack.reason.is_error() {
+            let code = match cohort.version {
+                Version::V311 => connack.reason.to_connack_311(),
+                Version::V5 => connack.reason.code(),
+            };
+            let detail = format!("CONNACK: {}", connack.reason.name());
+            return Err(Fault::new("refused", "connect_refused", Some(i32::from(code)), detail));
+        }
+        let limits = Limits::of(&connack.properties);
+        let interval = limits.server_keep_alive_s.unwrap_or(cohort.plan.keep_alive_s as u16);
+        device.keep_alive = ClientKeepAlive::new(interval, now);
+        device.failures = 0;
+        self.totals.connected += 1;
+        self.timeline.at(now).connects += 1;
+        self.resume_session(place, connack.session_present, &limits);
+        self.subscribe_or_ready(place, connack.session_present, now);
+        Ok(())
+    }
+
+    /// The attempt succeeded.
+    pub(super) fn become_ready(&mut self, place: usize, now: i64) {
+        self.end_attempt(place, "ok");
+        let device = &mut self.devices[place];
+        device.state = State::Ready;
+        self.totals.ready += 1;
+        let (number, again, publisher) = (device.number, device.attempts > 1, device.publisher);
+        if again {
+            self.recorder.event(now, number, "reconnected", None, "");
+        }
+        self.set_keep_alive_timer(place, now);
+        if publisher != NO_PUBLISHER {
+            self.list_due(publisher);
+        }
+    }
+
+    fn end_attempt(&mut self, place: usize, result: &'static str) {
+        let device = &mut self.devices[place];
+        let Some(attempt) = device.attempt.take() else {
+            return;
+        };
+        self.dial.under_way -= 1;
+        self.recorder.connection(Connection {
+            device: device.number,
+            process: self.recorder.process,
+            attempt: i16::try_from(device.attempts - 1).unwrap_or(i16::MAX),
+            started_ns: attempt.started_ns,
+            tcp_ns: attempt.tcp_ns,
+            tls_ns: attempt.tls_ns,
+            connack_ns: attempt.connack_ns,
+            suback_ns: attempt.suback_ns,
+            result: Text::Borrowed(result),
+            tls_resumed: attempt.tls_resumed,
+            session_present: attempt.session_present,
+        });
+    }
+
+    /// The connection failed or was lost: rows, counts, and perhaps another attempt.
+    pub(super) fn lose(&mut self, place: usize, fault: Fault) {
+        let now = monotonic_ns();
+        let state = self.devices[place].state;
+        if state == State::Leaving {
+            return self.depart(place);
+        }
+        let number = self.devices[place].number;
+        self.recorder.event(now, number, fault.kind, fault.code, fault.detail);
+        self.end_attempt(place, fault.result);
+        if matches!(state, State::Subscribing | State::Ready) {
+            self.totals.connected -= 1;
+            self.totals.disconnects += 1;
+            self.timeline.at(now).disconnects += 1;
+        }
+        self.totals.ready -= i64::from(state == State::Ready);
+        self.disconnect_books(place, now);
+        let device = &mut self.devices[place];
+        device.stream = None;
+        device.leftover = None;
+        device.failures += 1;
+        self.try_later(place, fault.is_final, now);
+    }
+
+    fn try_later(&mut self, place: usize, is_final: bool, now: i64) {
+        let device = &mut self.devices[place];
+        let policy = self.crew.cohorts[device.cohort as usize].plan.reconnect;
+        let again = policy.policy == ReconnectPolicy::After && device.failures <= policy.attempts;
+        if !again || is_final || self.finishing {
+            device.state = State::Gone;
+            self.totals.failed += 1;
+            return;
+        }
+        device.state = State::Waiting;
+        let timer = Timer { device: place as u32, generation: device.generation };
+        self.wheel.set(now + (policy.delay_s * 1e9) as i64, timer);
+    }
+
+    /// Ends the times in which the device's subscriptions were in force, unless the server keeps them.
+    fn disconnect_books(&mut self, place: usize, now: i64) {
+        let device = &mut self.devices[place];
+        if device.subscribed_ns == 0 {
+            return;
+        }
+        if self.crew.cohorts[device.cohort as usize].is_durable() {
+            device.lost_ns = now;
+        } else {
+            self.end_subscriptions(place, Some(now));
+        }
+    }
+
+    /// Writes the rows of subscriptions that were in force until then (None: to the end of the run).
+    pub(super) fn end_subscriptions(&mut self, place: usize, until_ns: Option<i64>) {
+        let device = &mut self.devices[place];
+        let from_ns = std::mem::take(&mut device.subscribed_ns);
+        device.lost_ns = 0;
+        if from_ns == 0 {
+            return;
+        }
+        let cohort = &self.crew.cohorts[device.cohort as usize];
+        let within = (device.index - cohort.plan.first_index) as i32;
+        for filter in &cohort.filters {
+            let subscription = filter.first_subscription + within;
+            self.recorder.in_force(InForce { subscription, from_ns, until_ns });
+        }
+    }
+}
+
+fn encode_connect(cohort: &Cohort, device: &Device, out: &mut Vec<u8>) -> Result<(), telemark_mqtt::error::EncodeError> {
+    let plan = &cohort.plan;
+    let client_id = expand(&cohort.client_id, device.index);
+    let username = cohort.username.as_ref().map(|pattern| expand(pattern, device.index));
+    let mut properties = PropertyBuffer::new();
+    let mut will_properties = PropertyBuffer::new();
+    if cohort.version.is_v5() {
+        if plan.session_expiry_s > 0 {
+            properties.push(Property::SessionExpiryInterval(plan.session_expiry_s))?;
+        }
+        if let Some(maximum) = plan.receive_maximum {
+            properties.push(Property::ReceiveMaximum(maximum as u16))?;
+        }
+        if let Some(delay) = plan.will.as_ref().map(|will| will.delay_s).filter(|delay| *delay > 0) {
+            will_properties.push(Property::WillDelayInterval(delay))?;
+        }
+    }
+    let will_topic = cohort.will_topic.as_ref().map(|pattern| expand(pattern, device.index));
+    let will_payload = vec![0; plan.will.as_ref().map_or(0, |will| will.size as usize)];
+    let will = plan.will.as_ref().zip(will_topic.as_ref()).map(|(will, topic)| Will {
+        qos: QoS::from_bits(will.qos).unwrap_or_default(),
+        retain: will.retain,
+        properties: will_properties.as_properties(),
+        topic,
+        payload: &will_payload,
+    });
+    Connect {
+        clean_start: plan.clean_start && !(cohort.is_durable() && device.attempts > 1),
+        keep_alive: plan.keep_alive_s as u16,
+        properties: properties.as_properties(),
+        will,
+        username: username.as_deref(),
+        password: cohort.password.as_deref(),
+        ..Connect::new(cohort.version, &client_id)
+    }
+    .encode(out)
+}

@@ -125,6 +125,11 @@ impl<T> Outbound<T> {
         Ok(Pubrec::Release)
     }
 
+    /// What was stored with a message in flight, as to note the time of its PUBREL.
+    pub fn message_mut(&mut self, packet_id: u16) -> Option<&mut T> {
+        self.slots.get_mut(index(packet_id))?.message.as_mut()
+    }
+
     /// PUBCOMP came: the message is done.
     pub fn on_pubcomp(&mut self, packet_id: u16) -> Result<T, ProtocolError> {
         self.finish(packet_id, Step::Pubcomp)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from telemark import __version__
 from telemark.report import facts, side_by_side
+from telemark.report.cases import CaseFacts, case_facts, suite_title
 from telemark.report.charts import figures, spread
 from telemark.report.charts.over_time import time_charts
 from telemark.report.format import one_line
@@ -23,7 +24,7 @@ from telemark.report.model import (
     ScoreRow,
     SuiteView,
 )
-from telemark.report.published import CaseFacts, case_facts, suite_title
+from telemark.report.published import published_table
 from telemark.report.rows import score_row
 from telemark.report.run_tables import run_tables
 from telemark.report.source import CampaignSource, RunSource, open_campaigns
@@ -105,6 +106,7 @@ def _suite(prefix: str, suite: str, shown: Sequence[Shown]) -> SuiteView:
 
 def _scenario(prefix: str, name: str, case: CaseFacts, shown: Sequence[Shown]) -> ScenarioView:
     drawn = figures.scenario_figures(shown[0][1].suite, prefix, [run for run, _ in shown])
+    published = published_table(f"{prefix}-published", case)
     return ScenarioView(
         id=prefix,
         name=name,
@@ -113,7 +115,7 @@ def _scenario(prefix: str, name: str, case: CaseFacts, shown: Sequence[Shown]) -
         source=case.source,
         rows=tuple(row for _, row in shown),
         charts=drawn.charts,
-        tables=drawn.tables,
+        tables=(*drawn.tables, *([published] if published.rows else [])),
         runs=tuple(_run(f"{prefix}r{number}", run, row) for number, (run, row) in enumerate(shown)),
     )
 

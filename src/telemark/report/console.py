@@ -24,6 +24,7 @@ from telemark.report.model import Notice, Outcome, Problem, Report, ScoreRow
 STYLES: dict[str, str] = {"pass": "bold green", "fail": "bold red", "no verdict": "bold yellow"}
 WORDS: dict[str, str] = {"pass": "PASS", "fail": "FAIL", "no verdict": "no verdict"}
 MARKS: dict[str, str] = {"danger": "!!", "caution": " !", "note": " -"}
+MOST_SOURCES = 4
 COMPLETE_WIDTH = 150  # a terminal this wide shows one table with everything instead of two
 
 Columns = Sequence[tuple[str, Callable[[ScoreRow], Text]]]
@@ -162,10 +163,17 @@ def _print_judgements(rows: Sequence[ScoreRow], console: Console) -> None:
             if judgement.outcome != "pass":
                 line = f"{WORDS[judgement.outcome]}  {_short_name(row)}: {judgement.threshold}: {judgement.reason}"
                 _print_line("  ", line, STYLES[judgement.outcome], console)
+    published = dict.fromkeys(
+        f"{row.published.server} at {row.published.conditions} ({row.published.source})"
+        for row in rows
+        if row.published
+    )
+    if published:
+        _print_line("  ", f"published: {'; '.join(list(published)[:MOST_SOURCES])}", "dim", console)
     if any(row.published and not row.published.same_point for row in rows):
-        published = next(row.published for row in rows if row.published and not row.published.same_point)
-        text = f"* published for {published.conditions} ({published.source}); other hardware and size, a hint only"
-        _print_line("  ", text, "dim", console)
+        _print_line(
+            "  ", "* published for another size, always on other hardware: a hint, no comparison", "dim", console
+        )
 
 
 def _short_name(row: ScoreRow) -> str:

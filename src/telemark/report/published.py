@@ -1,72 +1,37 @@
-"""What the catalogue knows about a scenario: its description, its source, and the published numbers beside ours."""
+"""Published numbers beside ours: the nearest one for a score-card row, curves for charts, all of them as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Mapping
 from typing import Any
 
-from telemark.catalog import Catalog, PublishedResult, load
+from telemark.catalog import PublishedResult
 from telemark.catalog.published import match
-from telemark.errors import ConfigError
-from telemark.report.format import one_line
+from telemark.report.cases import CaseFacts
+from telemark.report.format import MISSING, number, one_line
 from telemark.report.headline import Headline
-from telemark.report.model import Published, Series
+from telemark.report.model import Cell, Published, Series, Table
 
 # What one published unit is in the units of the result tables.
 IN_OUR_UNITS: dict[str, float] = {
     "msg/s": 1.0, "conn/s": 1.0, "us": 1.0, "ms": 1000.0, "s": 1e6, "B": 1.0, "KB": 1024.0, "KiB": 1024.0,
     "MB": 1024.0**2, "MiB": 1024.0**2, "messages": 1.0, "msgs": 1.0, "cores": 1.0, "count": 1.0,
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class CaseFacts:
-    """A scenario as the catalogue describes it; empty texts for one that is not in the catalogue."""
-
-    title: str = ""
-    description: str = ""
-    source: str = ""
-    measures: str = ""
-    suite_title: str = ""
-    results: tuple[PublishedResult, ...] = ()
-
-
-@cache
-def _catalog() -> Catalog:
-    return load()
-
-
-def case_facts(suite: str, scenario: str) -> CaseFacts:
-    """Look a scenario up; a user's own scenario file is not in the catalogue and has no published numbers."""
-    try:
-        found = _catalog().find(f"{suite}/{scenario}")
-        about = _catalog().suite(suite)
-    except ConfigError:
-        return CaseFacts()
-    source = ", ".join(part for part in (about.title, about.date, found.where) if part)
-    return CaseFacts(found.title, found.about or found.title, source, found.measures, about.title, found.published)
+MOST_CURVES = 6
 
 
 def beside(
     case: CaseFacts, headline: Headline, value: float | None, parameters: Mapping[str, Any], server: str
 ) -> Published | None:
-    """The published value nearest to this point: same point before other sizes, same server before others."""
+    """The published value nearest to this point, of the same server where it was among those published."""
     same_metric = [
         result for result in case.results if result.metric == headline.metric and result.unit in IN_OUR_UNITS
     ]
-    matches = match(same_metric, parameters)
+    same_server = [result for result in same_metric if _same_server(result, server)]
+    matches = match(same_server or same_metric, parameters)
     if not matches:
         return None
-    best = min(
-        matches,
-        key=lambda entry: (
-            not entry.exact,
-            not _same_server(entry.result, server),
-            _distance(entry.result, parameters),
-        ),
-    )
+    best = min(matches, key=lambda entry: (not entry.exact, _distance(entry.result, parameters)))
     result = best.result
     published = result.value * IN_OUR_UNITS[result.unit]
     conditions = " ".join(f"{name}={value}" for name, value in result.parameters.items())
@@ -81,17 +46,38 @@ def beside(
     )
 
 
-def published_lines(case: CaseFacts, metric: str, x: str, most: int = 6) -> tuple[Series, ...]:
-    """Published curves of a metric over parameter x, dotted, one per server and remaining parameters."""
-    groups: dict[str, list[tuple[float | str, float | None]]] = {}
+def published_lines(case: CaseFacts, metric: str, x: str, farthest: float) -> tuple[Series, ...]:
+    """Published curves of a metric over parameter x, dotted, one per server and remaining parameters.
+
+    None when ours ends before the published one begins: drawn on one axis, ours would be squeezed into its corner.
+    """
+    groups: dict[str, list[tuple[float, float]]] = {}
     for result in case.results:
         at = result.parameters.get(x)
         if result.metric == metric and isinstance(at, int | float) and result.unit in IN_OUR_UNITS:
             others = " ".join(f"{name}={value}" for name, value in result.parameters.items() if name != x)
-            name = " ".join(part for part in ("published:", result.server, others) if part)
-            groups.setdefault(one_line(name), []).append((at, result.value * IN_OUR_UNITS[result.unit]))
-    lines = [Series(name, tuple(sorted(points)), "dotted") for name, points in groups.items()]
-    return tuple(lines[:most])
+            name = one_line(" ".join(part for part in ("published:", result.server, others) if part))
+            groups.setdefault(name, []).append((at, result.value * IN_OUR_UNITS[result.unit]))
+    near = {name: points for name, points in groups.items() if min(at for at, _ in points) <= farthest}
+    return tuple(Series(name, tuple(sorted(points)), "dotted") for name, points in list(near.items())[:MOST_CURVES])
+
+
+def published_table(table_id: str, case: CaseFacts) -> Table:
+    """Everything that was published for the scenario, as it was printed."""
+    columns = ("server", "point", "what", "value", "unit", "where", "note")
+    rows = tuple(
+        (
+            Cell(result.server),
+            Cell(" ".join(f"{name}={value}" for name, value in result.parameters.items()) or MISSING),
+            Cell(result.metric),
+            Cell(number(result.value), result.value),
+            Cell(result.unit),
+            Cell(result.source),
+            Cell(result.note),
+        )
+        for result in case.results
+    )
+    return Table(table_id, "Published results", columns, rows, frozenset({"value"}))
 
 
 def _same_server(result: PublishedResult, server: str) -> bool:
@@ -108,8 +94,3 @@ def _distance(result: PublishedResult, parameters: Mapping[str, Any]) -> float:
         elif ours != value:
             total += 1.0
     return total
-
-
-def suite_title(facts: Sequence[CaseFacts], suite: str) -> str:
-    """The title of the report a suite comes from; its name when the catalogue does not know it."""
-    return next((case.suite_title for case in facts if case.suite_title), suite)

@@ -6,11 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from telemark.report.cases import CaseFacts
 from telemark.report.format import one_line, unit_of, value_in
 from telemark.report.headline import Headline, headline_of
 from telemark.report.model import Judgement, Outcome, ScoreRow
 from telemark.report.notices import notices_of
-from telemark.report.published import CaseFacts, beside
+from telemark.report.published import beside
 from telemark.report.source import RunSource
 from telemark.verdicts import Verdict, judge, overall
 
@@ -30,7 +31,7 @@ def score_row(run: RunSource, case: CaseFacts) -> ScoreRow:
         suite=str(facts.get("suite", "")),
         kind=headline.kind,
         name=str(facts.get("scenario", "")),
-        description=case.description,
+        description=case.title,
         point=str(facts.get("point", "")),
         size=str(facts.get("size", "")),
         **server,

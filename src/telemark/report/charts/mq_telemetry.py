@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from telemark.report.cases import case_facts
 from telemark.report.charts import general, sweep
 from telemark.report.format import count, size_bytes
+from telemark.report.headline import headline_of
 from telemark.report.model import Cell, Chart, Table
+from telemark.report.published import published_lines
 from telemark.report.source import RunSource
 
 
@@ -14,7 +18,7 @@ def of_scenario(prefix: str, runs: Sequence[RunSource]) -> list[Chart | Table]:
     """Rates and CPU against connections, one line per QoS and size; for the memory cases memory and open files."""
     points = sweep.drawable(runs)
     by = ("qos", "payload_bytes")
-    if points and "memory" in str(runs[0].facts.get("scenario", "")):
+    if points and headline_of(runs[0].facts).kind == "Memory":
         memory = sweep.Name(f"{prefix}-rss", "Memory for N connections")
         return [
             sweep.against(memory, points, "connections", "server_rss_bytes_max", by),
@@ -24,18 +28,27 @@ def of_scenario(prefix: str, runs: Sequence[RunSource]) -> list[Chart | Table]:
     cpu = sweep.Name(f"{prefix}-cpu", "Server CPU against connections")
     rates = sweep.Name(f"{prefix}-rates", "Message rates (msg/s)")
     return [
-        sweep.against(rate, points, "connections", "received_rate", by),
-        sweep.against(cpu, points, "connections", "server_cpu_cores_mean", by),
-        sweep.cross_table(rates, points, "connections", "received_rate", by),
+        with_published(sweep.against(rate, points, "publishers", "received_rate", by), runs),
+        sweep.against(cpu, points, "publishers", "server_cpu_cores_mean", by),
+        sweep.cross_table(rates, points, "publishers", "received_rate", by),
         *general.spread_charts(prefix, runs, "latency"),
     ]
+
+
+def with_published(chart: Chart, runs: Sequence[RunSource]) -> Chart:
+    """The same chart with the report's curves, where they overlap with ours."""
+    ours = [x for line in chart.series for x, _ in line.points if isinstance(x, int | float)]
+    if not ours:
+        return chart
+    case = case_facts(str(runs[0].facts.get("suite")), str(runs[0].facts.get("scenario")))
+    return replace(chart, series=(*chart.series, *published_lines(case, "received_rate", "publishers", max(ours))))
 
 
 def of_suite(prefix: str, runs: Sequence[RunSource]) -> list[Chart | Table]:
     """The effect of QoS, of message size and of a connection's memory over all cases of the suite."""
     points = sweep.drawable(runs)
     loaded = [point for point in points if point.get("received_rate")]
-    idle = [point for point in points if "memory" in str(point.get("scenario", ""))]
+    idle = [point for point in points if str(point.get("scenario", "")).startswith("memory")]
     qos = sweep.Name(f"{prefix}-qos", "Rate by QoS")
     sizes = sweep.Name(f"{prefix}-sizes", "Rate against message size")
     memory = sweep.Name(f"{prefix}-memory", "Memory per connection")

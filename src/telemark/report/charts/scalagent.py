@@ -9,17 +9,26 @@ from telemark.report.charts.general import spread_charts
 from telemark.report.model import Chart, Table
 from telemark.report.source import RunSource
 
+FIGURES = {0: ("Figure 4", "Figure 5"), 1: ("Figure 6", "Figure 7")}
+
 
 def of_scenario(prefix: str, runs: Sequence[RunSource]) -> list[Chart | Table]:
-    """CPU, latency and delivered rate against publishers, one line per server."""
+    """CPU, latency and delivered rate against publishers, one line per server; one set of figures for each QoS."""
     points = sweep.drawable(runs)
-    cpu, latency = ("Figure 6", "Figure 7") if any(point.get("qos") for point in points) else ("Figure 4", "Figure 5")
-    over = [
-        ("server_cpu_cores_mean", f"Server CPU against publishers ({cpu})"),
-        ("latency_mean_us", f"Average latency against publishers ({latency})"),
-        ("latency_p99_us", "99P latency against publishers"),
-        ("received_rate", "Delivered rate against publishers"),
-        ("server_rss_bytes_max", "Server memory against publishers"),
-    ]
-    charts = [sweep.against(sweep.Name(f"{prefix}-{y}", title), points, "publishers", y, ("qos",)) for y, title in over]
+    levels = sorted({point.get("qos") or 0 for point in points})
+    charts = [chart for qos in levels for chart in _of_qos(prefix, qos, points, len(levels) > 1)]
     return [*charts, *spread_charts(prefix, runs, "latency")]
+
+
+def _of_qos(prefix: str, qos: int, points: Sequence[sweep.Point], several: bool) -> list[Chart]:
+    mine = [point for point in points if (point.get("qos") or 0) == qos]
+    cpu, latency = FIGURES.get(qos, ("not published", "not published"))
+    level = f" at QoS {qos}" if several else ""
+    over = [
+        ("server_cpu_cores_mean", f"Server CPU against publishers{level} ({cpu})"),
+        ("latency_mean_us", f"Average latency against publishers{level} ({latency})"),
+        ("latency_p99_us", f"99P latency against publishers{level}"),
+        ("received_rate", f"Delivered rate against publishers{level}"),
+        ("server_rss_bytes_max", f"Server memory against publishers{level}"),
+    ]
+    return [sweep.against(sweep.Name(f"{prefix}-q{qos}-{y}", title), mine, "publishers", y) for y, title in over]

@@ -31,7 +31,6 @@ def render(report: Report) -> str:
     scripts = [asset(name) for name in SCRIPTS]
     return environment().get_template("report.html.j2").render(
         report=report,
-        echarts_version=ECHARTS_VERSION,
         styles=Markup("\n".join(asset(name) for name in STYLES)),
         scripts=[Markup(script) for script in scripts],
         policy=policy(scripts),
@@ -49,7 +48,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["fmt"] = fmt
+    made.globals |= {"fmt": fmt, "echarts_version": ECHARTS_VERSION}
     return made
 
 

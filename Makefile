@@ -5,7 +5,7 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/native/target
 .PHONY: bench test setup setup-test lint format native docs check-native check-python clean
 
 bench: setup  ## a short benchmark on the built-in server, ending with its score card
-	.venv/bin/telemark run scalagent/multi-publisher-qos0 --server loopback --size quick
+	.venv/bin/telemark run scalagent/multi-publisher --qos 0 --server loopback --size quick
 
 test: setup-test lint check-native check-python  ## everything a change must pass
 

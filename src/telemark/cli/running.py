@@ -65,6 +65,8 @@ def make_runs(points: Sequence[Any], servers: Sequence[str], settings: dict[str,
     outcome = run_campaign(
         points, servers, settings["out"], campaign=settings["campaign"], options=options, listener=view
     )
+    if "resume" in settings and outcome.state != "complete":
+        click.echo(f"campaign {outcome.state}; --campaign {outcome.campaign} --resume continues it", err=True)
     return conclude(outcome, analyze=not settings["no_analyze"], as_json=settings["as_json"])
 
 
@@ -84,8 +86,6 @@ def conclude(outcome: CampaignOutcome, *, analyze: bool, as_json: bool) -> int:
         }
         result |= {"state": outcome.state, "skipped": outcome.skipped, "verdict": verdict, "exit_code": int(code)}
         click.echo(json.dumps(result))
-    elif outcome.state != "complete":
-        click.echo(f"campaign {outcome.state}; continue it with --campaign {outcome.campaign} --resume", err=True)
     return int(code)
 
 

@@ -210,7 +210,8 @@ class PointRun:
         end = describe_end(problem)
         self._machine.close(time.monotonic_ns())
         if problem is not None:
-            self._record.event(end.event, end.reason or "")
+            died = end.event != "server_died" or not self._adapter.alive()  # it may have refused us in good health
+            self._record.event(end.event if died else "note", end.reason or "")
         self._stop_parts(cut_short=problem is not None)
         self._record.close(end.state, end.reason, start_ns=self._machine.start_ns, phases=dict(self._machine.times))
         return RunOutcome(self._job.folder.name, self._job.folder, end.state, end.reason, end.hint, end.exit_code)

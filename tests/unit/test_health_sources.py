@@ -116,12 +116,14 @@ def test_unread_bytes_show_at_the_end_that_does_not_read() -> None:
 def test_sockets_of_other_programs_are_left_out() -> None:
     """Only the run's listeners count, in both address families."""
     row = b"   1: 0100007F:%s 0100007F:%s 01 00000010:00000020 00:00000000 00000000     0        0 1\n"
-    table = row % (b"075B", b"C000") + row % (b"1F90", b"C001")
+    listening = b"   0: 00000000:075B 00000000:0000 0A 00000000:00000003 00:00000000 00000000     0        0 1\n"
+    table = listening + row % (b"075B", b"C000") + row % (b"1F90", b"C001")
 
-    rows = queue_samples([table, b""], frozenset({1883}))
+    rows = {(row.source, row.metric): row.value for row in queue_samples([table, b""], frozenset({1883}))}
 
-    assert {(r.source, r.metric): r.value for r in rows}["server", "receive_queue_bytes"] == 0x20
-    assert {r.source for r in rows} == {"server"}
+    assert rows["server", "receive_queue_bytes"] == 0x20
+    assert rows["server", "accept_queue"] == 3
+    assert {source for source, _ in rows} == {"server"}
 
 
 def test_a_slow_sample_is_taken_less_often() -> None:

@@ -42,8 +42,8 @@ PROCESS_METRICS: dict[str, str] = {
     "send_queue_bytes": "bytes that wait unsent in the process's TCP sockets (Send-Q)",
     "receive_queue_max_bytes": "the largest Recv-Q of a single connection",
     "send_queue_max_bytes": "the largest Send-Q of a single connection",
-    "connections_open": "established TCP connections of the run's listeners, counted at this end",
-    "accept_queue": "connections established but not yet accepted by the server, all listeners",
+    "connections_open": "established TCP connections to the run's listeners (engine only)",
+    "accept_queue": "connections established but not yet accepted, all listeners (server only)",
 }
 
 CONSUMER_METRICS: dict[str, str] = PROCESS_METRICS | {

@@ -14,22 +14,21 @@ from telemark.runner.health.samples import Sample, Throttle
 from telemark.store.health_metrics import ENGINE, SERVER
 
 # sl, local address, remote address, state (01 established, 0A listening), tx_queue:rx_queue; all hexadecimal
-_ROW = re.compile(rb"^ *\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:([0-9A-F]{4}) (01|0A) ([0-9A-F]{8}):([0-9A-F]{8})", re.M)
+_ROW = re.compile(rb" *\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:([0-9A-F]{4}) (01|0A) ([0-9A-F]{8}):([0-9A-F]{8})")
+_NOTHING_WAITS = b" 01 00000000:00000000 "  # nearly every row; passed over without being taken apart
 
 
 @dataclass(slots=True)
 class Queues:
     """Sums over the sockets of one end."""
 
-    sockets: int = 0
     receive: int = 0
     receive_max: int = 0
     send: int = 0
     send_max: int = 0
 
     def add(self, send: int, receive: int) -> None:
-        """Count one established socket."""
-        self.sockets += 1
+        """Count one socket in which something waits."""
         self.receive += receive
         self.send += send
         self.receive_max = max(self.receive_max, receive)
@@ -38,7 +37,6 @@ class Queues:
     def samples(self, source: str) -> list[Sample]:
         """The sums as health samples."""
         values = {
-            "connections_open": self.sockets,
             "receive_queue_bytes": self.receive,
             "receive_queue_max_bytes": self.receive_max,
             "send_queue_bytes": self.send,
@@ -56,7 +54,7 @@ class SocketSource:
         self._throttle = Throttle()
 
     def sample(self, now_ns: int) -> list[Sample]:
-        """Queues of both ends; an end without a socket of the run on this host has no rows."""
+        """Queues of both ends; an end that is not on this host (or has no socket yet) has no rows."""
         if not self._throttle.due():
             return []
         started = self._throttle.start()
@@ -70,19 +68,23 @@ def queue_samples(tables: Iterable[bytes], ports: frozenset[int]) -> list[Sample
     """Sum the queues of all sockets whose local (server's end) or remote (device's end) port is one of ours."""
     wanted = {b"%04X" % port for port in ports}
     server, engine = Queues(), Queues()
-    waiting, listeners = 0, 0
+    devices = listeners = waiting = 0
     for table in tables:
-        for local, remote, state, send, receive in _ROW.findall(table):
+        devices += sum(table.count(b":" + port + b" 01 ") for port in wanted)
+        for line in table.split(b"\n"):
+            row = None if _NOTHING_WAITS in line else _ROW.match(line)
+            if row is None:
+                continue
+            local, remote, state, send, receive = row.groups()
             if local in wanted and state == b"0A":
                 listeners, waiting = listeners + 1, waiting + int(receive, 16)
             elif local in wanted:
                 server.add(int(send, 16), int(receive, 16))
-            elif remote in wanted:
+            elif remote in wanted and state == b"01":
                 engine.add(int(send, 16), int(receive, 16))
-    samples = server.samples(SERVER) if server.sockets else []
-    samples += engine.samples(ENGINE) if engine.sockets else []
-    if listeners:
-        samples.append(Sample(SERVER, "", "accept_queue", float(waiting)))
+    samples = [*server.samples(SERVER), Sample(SERVER, "", "accept_queue", float(waiting))] if listeners else []
+    if devices:
+        samples += [*engine.samples(ENGINE), Sample(ENGINE, "", "connections_open", float(devices))]
     return samples
 
 

@@ -73,10 +73,11 @@ def test_a_load_with_a_limit_ends_the_measuring_when_it_is_reached() -> None:
     machine = connected(PhaseMachine(Phases(measure_s=60), ends_early=True))
     start = machine.start_ns or 0
     machine.step(start + 2 * S, ALL, Owed())
-    orders = machine.step(start + 3 * S, Totals(devices=10, ready=10, sent=500), Owed())
+    stopped = Totals(devices=10, ready=10, sent=500, stopped_ns=start + 5 * S // 2)
+    orders = machine.step(start + 3 * S, stopped, Owed())
 
     assert orders == [Order.HALT]
-    assert machine.times["measure"] == [start, start + 3 * S]
+    assert machine.times["measure"] == [start, start + 5 * S // 2]  # when it stopped, not when somebody noticed
 
 
 def test_draining_waits_for_the_acknowledgements_too() -> None:
@@ -112,3 +113,10 @@ def test_totals_are_sums_and_a_silent_process_has_no_latency() -> None:
     assert add_up([busy, idle]).p50_us == 100
     assert add_up([busy, idle]).devices == 3
     assert add_up([idle]).p99_us is None
+
+
+def test_a_limited_load_has_stopped_when_every_process_has() -> None:
+    """Processes without such a load do not count."""
+    assert add_up([{"stopped_ns": 5}, {"stopped_ns": 7}, {}]).stopped_ns == 7
+    assert add_up([{"stopped_ns": 5}, {"stopped_ns": None}]).stopped_ns is None
+    assert add_up([{}]).stopped_ns is None

@@ -21,12 +21,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from telemark._native import Engine, EngineFailure, PlanProblem
+from telemark._native import Engine, EngineFailure, PlanProblem, monotonic_ns
 from telemark.errors import ConfigError, TelemarkError
 from telemark.runner.recording import Recorder
 
 STATUS_EVERY_S = 0.25
 RELAY_EVERY_S = 0.002  # closed loop over several processes: received messages are told at once
+WATCH_EVERY_S = 0.005  # loads with a limit: the rate is over the time they took, which must be known well
 
 Say = Callable[[Mapping[str, Any]], None]
 
@@ -57,6 +58,9 @@ class EngineProcess:
 
     def __init__(self, plan: Mapping[str, Any], engine: Engine, recorder: Recorder, say: Say) -> None:
         self._relay = bool(plan.get("relay_credits"))
+        self._limited = plan.get("load", {}).get("limit") is not None
+        self._has_sent = False
+        self._stopped_ns: int | None = None
         self._engine = engine
         self._recorder = recorder
         self._say = say
@@ -76,9 +80,10 @@ class EngineProcess:
 
     def _report_until_end(self) -> None:
         due = 0.0
-        pause = RELAY_EVERY_S if self._relay else STATUS_EVERY_S
+        pause = RELAY_EVERY_S if self._relay else WATCH_EVERY_S if self._limited else STATUS_EVERY_S
         while not self._end.is_set() and self._recorder.failure is None:
             self._relay_credits()
+            self._watch_limit()
             due -= pause
             if due <= 0:
                 due = STATUS_EVERY_S
@@ -88,7 +93,8 @@ class EngineProcess:
     def _report(self) -> None:
         status = self._engine.status()
         count, p50_us, p99_us = self._engine.latency_last_second()
-        self._say({"is": "status", **status, "latency_count": count, "p50_us": p50_us, "p99_us": p99_us})
+        stopped = {"stopped_ns": self._stopped_ns} if self._limited else {}
+        self._say({"is": "status", **status, "latency_count": count, "p50_us": p50_us, "p99_us": p99_us, **stopped})
         if not self._told_ready and status["ready"] + status["failed"] >= status["devices"]:
             self._told_ready = True
             self._say({"is": "ready"})
@@ -100,6 +106,16 @@ class EngineProcess:
         if received > self._relayed:
             self._say({"is": "received", "messages": received - self._relayed})
             self._relayed = received
+
+    def _watch_limit(self) -> None:
+        """Tell at once when everything was sent."""
+        if not self._limited or self._stopped_ns is not None:
+            return
+        sending = bool(self._engine.status()["sending"])
+        if self._has_sent and not sending:
+            self._stopped_ns = monotonic_ns()
+            self._report()
+        self._has_sent = self._has_sent or sending
 
     def _obey(self, control: TextIO) -> None:
         """Control lines until the input ends, which means that the runner has gone."""

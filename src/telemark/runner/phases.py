@@ -149,8 +149,8 @@ class PhaseMachine:
             self.enter(Phase.MEASURE, measure_from)
         if now_ns >= until and self.phase is Phase.MEASURE:
             return self._end_sending(until)
-        if self.ends_early and now_ns > start + NS and not totals.sending:
-            return self._end_sending(now_ns)
+        if self.ends_early and totals.stopped_ns is not None and now_ns > start:
+            return self._end_sending(max(totals.stopped_ns, start))
         return []
 
     def end_measuring(self, now_ns: int) -> list[Order]:

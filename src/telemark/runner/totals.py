@@ -22,6 +22,7 @@ class Totals:
     received: int = 0
     disconnects: int = 0
     sending: bool = False
+    stopped_ns: int | None = None  # loads with a limit: when the last process had sent its share
     p50_us: float | None = None  # of the last second, over the processes that received anything
     p99_us: float | None = None  # the worst process's
 
@@ -43,6 +44,12 @@ def add_up(statuses: Iterable[Mapping[str, Any]]) -> Totals:
     return Totals(
         **counts,
         sending=any(status.get("sending", False) for status in known),
+        stopped_ns=_all_stopped([status["stopped_ns"] for status in known if "stopped_ns" in status]),
         p50_us=sum(status["p50_us"] * status["latency_count"] for status in receiving) / weight if weight else None,
         p99_us=max(float(status["p99_us"]) for status in receiving) if weight else None,
     )
+
+
+def _all_stopped(times: list[int | None]) -> int | None:
+    stopped = [time_ns for time_ns in times if time_ns is not None]
+    return max(stopped) if stopped and len(stopped) == len(times) else None

@@ -96,7 +96,7 @@ def run_campaign(  # noqa: PLR0913 - keywords, each another decision of the call
     """
     chosen = options or CampaignOptions()
     cells, skipped = _choose(points, servers, chosen)
-    name = campaign or campaign_name(points[0].suite)
+    name = campaign or free_name(out, campaign_name(points[0].suite))
     folder = out / name
     fresh = CampaignFile(
         name, started_at=utc_now(), servers=server_labels(servers), planned=len(cells), skipped=skipped
@@ -107,6 +107,19 @@ def run_campaign(  # noqa: PLR0913 - keywords, each another decision of the call
         maker.listener.note(f"skipped: {sentence}")
     with Interruption() as interruption:
         return maker.make(cells, interruption)
+
+
+def free_name(out: Path, base: str) -> str:
+    """The name, or with a number when another campaign began in the same second. The folder is made: it is taken."""
+    out.mkdir(parents=True, exist_ok=True)
+    name, number = base, 1
+    while True:
+        try:
+            (out / name).mkdir()
+            return name
+        except FileExistsError:
+            number += 1
+            name = f"{base}-{number}"
 
 
 def _choose(

@@ -111,11 +111,11 @@ class EngineProcess:
         """Tell at once when everything was sent."""
         if not self._limited or self._stopped_ns is not None:
             return
-        sending = bool(self._engine.status()["sending"])
-        if self._has_sent and not sending:
+        status = self._engine.status()
+        self._has_sent = self._has_sent or bool(status["sending"]) or status["sent"] > 0
+        if self._has_sent and not status["sending"]:
             self._stopped_ns = monotonic_ns()
             self._report()
-        self._has_sent = self._has_sent or sending
 
     def _obey(self, control: TextIO) -> None:
         """Control lines until the input ends, which means that the runner has gone."""

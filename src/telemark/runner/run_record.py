@@ -15,6 +15,7 @@ import pyarrow as pa
 from telemark import __version__
 from telemark.errors import ConfigError, RequirementError, TelemarkError
 from telemark.model.plan import Endpoint, RunPlan
+from telemark.runner.engine_link import LOGS
 from telemark.runner.facts import host_facts, software_versions
 from telemark.runner.health.samples import Sample
 from telemark.servers.contract import ServerAdapter
@@ -83,7 +84,11 @@ class RunRecord:
         self._health.write_rows("health", [{"time_ns": time_ns, **sample._asdict()} for sample in samples])
 
     def close(self, state: str, reason: str | None, **changes: Any) -> None:
-        """Finish every file and write the last run.json. Safe to call twice; works on a full disk."""
+        """Finish every file and write the last run.json. Safe to call twice; works on a full disk.
+
+        Raises:
+            RequirementError: not even the room that was set aside was enough; run.json still says `running`.
+        """
         if self._closed:
             return
         self._closed = True
@@ -92,13 +97,18 @@ class RunRecord:
             with suppress(TelemarkError):  # what is complete stays readable; the reason of the end is already known
                 writer.close()
         shutil.rmtree(self.folder / SERVER_FOLDER / "data", ignore_errors=True)
-        self.remove_unfinished()
-        self.update(state=state, reason=reason, ended_at=utc_now(), **changes)
+        self._remove_unfinished()
+        try:
+            self.update(state=state, reason=reason, ended_at=utc_now(), **changes)
+        except OSError as error:
+            raise RequirementError(f"{self.folder}: run.json cannot be closed: {error.strerror}") from error
 
-    def remove_unfinished(self) -> None:
-        """Half-written files of a process that died: nobody can read them."""
+    def _remove_unfinished(self) -> None:
+        """Half-written files of a process that died, which nobody can read; a log folder without logs."""
         for path in self.folder.glob("*/.*.parquet"):
             path.unlink(missing_ok=True)
+        with suppress(OSError):
+            (self.folder / LOGS).rmdir()
 
 
 def first_facts(plan: RunPlan, run: str, campaign: str, repeat: int, pinning: dict[str, Any]) -> RunFile:

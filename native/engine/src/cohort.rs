@@ -7,7 +7,8 @@ use std::path::Path;
 use telemark_mqtt::pattern::Pattern;
 use telemark_mqtt::{QoS, Version};
 use telemark_net::{
-    ClientIdentity, ClientTls, ClientTlsConfig, Psk, PskTable, SessionSlot, Socket, SocketOptions, Stream, TlsPeer, TlsVersion,
+    ClientIdentity, ClientTls, ClientTlsConfig, Psk, PskTable, SessionSlot, Socket, SocketOptions, Stream, TlsPeer,
+    TlsVersion,
 };
 
 use crate::plan::{self, Endpoint, EnginePlan, Group, PlanProblem, Problems, Tls};
@@ -49,10 +50,19 @@ pub struct Cohort {
 }
 
 impl Cohort {
-    fn new(group: &Group, endpoints: &[Endpoint], password: Option<&String>, problems: &mut Problems) -> Option<Cohort> {
+    fn new(
+        group: &Group,
+        endpoints: &[Endpoint],
+        password: Option<&String>,
+        problems: &mut Problems,
+    ) -> Option<Cohort> {
         let field = format!("group {:?}", group.name);
         if group.password.is_some() && password.is_none() {
-            problems.add(format_args!("{field}: password"), "no secret", "give it in the engine's secrets");
+            problems.add(
+                format_args!("{field}: password"),
+                "no secret",
+                "give it in the engine's secrets",
+            );
         }
         let mut read = |text: &str| match Pattern::compile(text) {
             Ok(pattern) => Some(pattern),
@@ -82,7 +92,11 @@ impl Cohort {
             will_topic: group.will.as_ref().and_then(|will| read(&will.topic)),
             topic: group.publish.as_ref().and_then(|publish| read(&publish.topic)),
             publish_qos: quality(group.publish.as_ref().map_or(0, |publish| publish.qos)),
-            sources: group.source_addresses.iter().filter_map(|address| address.parse().ok()).collect(),
+            sources: group
+                .source_addresses
+                .iter()
+                .filter_map(|address| address.parse().ok())
+                .collect(),
             targets: group.endpoints.iter().filter_map(position).collect(),
             filters,
             plan: group.clone(),
@@ -143,10 +157,19 @@ impl Target {
     fn new(endpoint: &Endpoint) -> Result<Target, String> {
         let addresses = (endpoint.host.as_str(), endpoint.port as u16).to_socket_addrs();
         let address = addresses
-            .map_err(|error| format!("host: found {:?}, which cannot be resolved: {error}; check the name", endpoint.host))?
+            .map_err(|error| {
+                format!(
+                    "host: found {:?}, which cannot be resolved: {error}; check the name",
+                    endpoint.host
+                )
+            })?
             .next()
             .ok_or_else(|| format!("host: found {:?}, which has no address; check the name", endpoint.host))?;
-        let tls = endpoint.tls.as_ref().map(|tls| TlsProfile::new(tls, &endpoint.host)).transpose()?;
+        let tls = endpoint
+            .tls
+            .as_ref()
+            .map(|tls| TlsProfile::new(tls, &endpoint.host))
+            .transpose()?;
         Ok(Target { address, tls })
     }
 
@@ -185,9 +208,10 @@ impl TlsProfile {
         };
         let pattern = |text: &String| Pattern::compile(text).map_err(|error| error.to_string());
         let psk = match (&tls.psk_identity, &tls.psk_file) {
-            (Some(identity), Some(file)) => {
-                Some((pattern(identity)?, PskTable::read(Path::new(file)).map_err(|error| format!("tls.psk_file: {error}"))?))
-            }
+            (Some(identity), Some(file)) => Some((
+                pattern(identity)?,
+                PskTable::read(Path::new(file)).map_err(|error| format!("tls.psk_file: {error}"))?,
+            )),
             _ => None,
         };
         let certificate = match (&tls.certificate, &tls.key) {
@@ -202,9 +226,11 @@ impl TlsProfile {
             shared_identity: None,
         };
         profile.shared_identity = match &profile.certificate {
-            Some((certificate, key)) if !certificate.uses_index() && !key.uses_index() => {
-                Some(profile.identity(0).map_err(|error| format!("tls.certificate: {error}"))?)
-            }
+            Some((certificate, key)) if !certificate.uses_index() && !key.uses_index() => Some(
+                profile
+                    .identity(0)
+                    .map_err(|error| format!("tls.certificate: {error}"))?,
+            ),
             _ => None,
         };
         Ok(profile)
@@ -226,7 +252,10 @@ impl TlsProfile {
         let psk = self.psk.as_ref().map(|(pattern, table)| {
             let identity = expand(pattern, index);
             match table.key(&identity) {
-                Some(key) => Ok(Psk { key: key.to_vec(), identity }),
+                Some(key) => Ok(Psk {
+                    key: key.to_vec(),
+                    identity,
+                }),
                 None => Err(format!("PSK identity {identity:?} is not in the key file")),
             }
         });
@@ -268,9 +297,10 @@ impl Crew {
                 Err(problem) => problems.add_line(format!("endpoint {:?}: {problem}", endpoint.name)),
             }
         }
-        let cohorts = plan.groups.iter().filter_map(|group| {
-            Cohort::new(group, &plan.endpoints, secrets.get(&group.name), &mut problems)
-        });
+        let cohorts = plan
+            .groups
+            .iter()
+            .filter_map(|group| Cohort::new(group, &plan.endpoints, secrets.get(&group.name), &mut problems));
         let cohorts = cohorts.collect();
         problems.into_result()?;
         Ok(Crew { plan, cohorts, targets })

@@ -35,7 +35,10 @@ pub enum State {
 impl State {
     /// Between the first step of an attempt and its success.
     pub fn is_attempt(self) -> bool {
-        matches!(self, State::Connecting | State::Securing | State::Greeting | State::Subscribing)
+        matches!(
+            self,
+            State::Connecting | State::Securing | State::Greeting | State::Subscribing
+        )
     }
 }
 
@@ -151,7 +154,9 @@ impl Device {
 
     /// Whether bytes wait for room in the socket.
     pub fn is_blocked(&self) -> bool {
-        self.leftover.as_ref().is_some_and(|leftover| !leftover.unsent.is_empty())
+        self.leftover
+            .as_ref()
+            .is_some_and(|leftover| !leftover.unsent.is_empty())
     }
 }
 

@@ -43,7 +43,9 @@ impl Engine {
     pub fn new(plan_json: &str, secrets: &HashMap<String, String>) -> Result<Engine, PlanProblem> {
         let plan = EnginePlan::read(plan_json)?;
         let crew = Crew::new(plan, secrets)?;
-        let wakers = (0..crew.plan.threads).map(|_| Waker::new()).collect::<Result<Vec<_>, _>>();
+        let wakers = (0..crew.plan.threads)
+            .map(|_| Waker::new())
+            .collect::<Result<Vec<_>, _>>();
         let wakers = wakers.map_err(|error| PlanProblem::one(format!("no wake-up channel for a thread: {error}")))?;
         let hub = Hub::new(crew.plan.process, crew.plan.devices(), wakers.clone());
         Ok(Engine {
@@ -150,7 +152,9 @@ impl Engine {
     pub fn check(&self) -> Result<(), EngineFailure> {
         match self.hub.failure() {
             Some(reason) => Err(EngineFailure(reason)),
-            None if !self.connected.load(Ordering::Relaxed) => Err(EngineFailure("connect must be called first".to_owned())),
+            None if !self.connected.load(Ordering::Relaxed) => {
+                Err(EngineFailure("connect must be called first".to_owned()))
+            }
             None => Ok(()),
         }
     }
@@ -184,5 +188,7 @@ fn play(number: usize, crew: Arc<Crew>, hub: Arc<Hub>, waker: Waker) {
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given").to_owned()
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no reason given")
+        .to_owned()
 }

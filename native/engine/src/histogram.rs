@@ -12,7 +12,10 @@ pub struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Histogram {
-        Histogram { counts: Box::new([0; BUCKETS]), total: 0 }
+        Histogram {
+            counts: Box::new([0; BUCKETS]),
+            total: 0,
+        }
     }
 }
 

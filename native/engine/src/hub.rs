@@ -114,10 +114,17 @@ impl Hub {
     /// A hub for threads with these wakers.
     pub fn new(process: i16, devices: u64, wakers: Vec<Waker>) -> Hub {
         let threads = wakers.len();
-        let mailbox = |waker| Mailbox { orders: Mutex::default(), waker, live: Live::default() };
+        let mailbox = |waker| Mailbox {
+            orders: Mutex::default(),
+            waker,
+            live: Live::default(),
+        };
         Hub {
             mailboxes: wakers.into_iter().map(mailbox).collect(),
-            outlet: Mutex::new(Outlet { running: threads, ..Outlet::default() }),
+            outlet: Mutex::new(Outlet {
+                running: threads,
+                ..Outlet::default()
+            }),
             arrived: Condvar::new(),
             seconds: Mutex::new(Seconds::new(process, threads)),
             latency: Mutex::default(),
@@ -161,7 +168,10 @@ impl Hub {
     /// Rate changes beyond the first `known`, and the time until which they are complete: no later change can lie before it.
     pub fn rates_since(&self, known: usize) -> (Vec<(i64, f64)>, i64) {
         let rates = lock(&self.rates);
-        (rates.get(known..).map(<[_]>::to_vec).unwrap_or_default(), monotonic_ns())
+        (
+            rates.get(known..).map(<[_]>::to_vec).unwrap_or_default(),
+            monotonic_ns(),
+        )
     }
 
     fn wake_all(&self) {
@@ -180,7 +190,11 @@ impl Hub {
     pub fn count_received(&self, messages: u64, thread: usize, wake: bool) {
         self.received.fetch_add(messages, Ordering::Relaxed);
         if wake {
-            let others = self.mailboxes.iter().enumerate().filter(|(number, _)| *number != thread);
+            let others = self
+                .mailboxes
+                .iter()
+                .enumerate()
+                .filter(|(number, _)| *number != thread);
             others.for_each(|(_, mailbox)| mailbox.waker.wake());
         }
     }
@@ -235,7 +249,9 @@ impl Hub {
         drop(outlet);
         self.arrived.notify_all();
         if behind > MOST_WAITING_ROWS {
-            self.fail(format!("{behind} recorded rows wait to be written: the disk or the processor is too slow"));
+            self.fail(format!(
+                "{behind} recorded rows wait to be written: the disk or the processor is too slow"
+            ));
         }
     }
 
@@ -243,8 +259,10 @@ impl Hub {
     pub fn drain(&self, timeout: Duration) -> Vec<Batch> {
         let outlet = lock(&self.outlet);
         let nothing = |outlet: &mut Outlet| outlet.batches.is_empty() && outlet.running > 0;
-        let (mut outlet, _) =
-            self.arrived.wait_timeout_while(outlet, timeout, nothing).unwrap_or_else(PoisonError::into_inner);
+        let (mut outlet, _) = self
+            .arrived
+            .wait_timeout_while(outlet, timeout, nothing)
+            .unwrap_or_else(PoisonError::into_inner);
         outlet.rows = 0;
         outlet.batches.drain(..).collect()
     }
@@ -259,8 +277,10 @@ impl Hub {
     pub fn wait_ended(&self, timeout: Duration) -> bool {
         let outlet = lock(&self.outlet);
         let running = |outlet: &mut Outlet| outlet.running > 0;
-        let (outlet, _) =
-            self.arrived.wait_timeout_while(outlet, timeout, running).unwrap_or_else(PoisonError::into_inner);
+        let (outlet, _) = self
+            .arrived
+            .wait_timeout_while(outlet, timeout, running)
+            .unwrap_or_else(PoisonError::into_inner);
         outlet.running == 0
     }
 
@@ -295,13 +315,20 @@ impl Hub {
     pub fn latency(&self) -> (u64, u64, u64) {
         let latency = lock(&self.latency);
         // With one thread the running second is complete as soon as it is told; with several, the one before is.
-        let shown = if self.mailboxes.len() == 1 { &latency.running } else { &latency.full };
+        let shown = if self.mailboxes.len() == 1 {
+            &latency.running
+        } else {
+            &latency.full
+        };
         (shown.total(), shown.quantile(0.5), shown.quantile(0.99))
     }
 
     /// The figures of all threads together.
     pub fn status(&self) -> Status {
-        let mut status = Status { devices: self.devices, ..Status::default() };
+        let mut status = Status {
+            devices: self.devices,
+            ..Status::default()
+        };
         let read = |value: &AtomicI64| value.load(Ordering::Relaxed);
         for Mailbox { live, .. } in &self.mailboxes {
             status.connected += read(&live.connected);

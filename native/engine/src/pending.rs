@@ -16,7 +16,10 @@ pub struct Queue {
 
 impl Default for Queue {
     fn default() -> Queue {
-        Queue { first: NONE, last: NONE }
+        Queue {
+            first: NONE,
+            last: NONE,
+        }
     }
 }
 
@@ -36,7 +39,11 @@ pub struct Arena {
 
 impl Default for Arena {
     fn default() -> Arena {
-        Arena { nodes: Vec::new(), free: NONE, used: 0 }
+        Arena {
+            nodes: Vec::new(),
+            free: NONE,
+            used: 0,
+        }
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::hub::Hub;
 use crate::records::{
-    Acknowledged, Acks, Batch, Connection, Connections, Deliveries, Delivery, Happening, Happenings, InForce, InForces, Sender,
-    Senders, Text,
+    Acknowledged, Acks, Batch, Connection, Connections, Deliveries, Delivery, Happening, Happenings, InForce, InForces,
+    Sender, Senders, Text,
 };
 
 /// Collects rows of every table.
@@ -69,7 +69,14 @@ impl Recorder {
     /// Something happened to a device.
     pub fn event(&mut self, time_ns: i64, device: i32, kind: &'static str, code: Option<i32>, detail: impl Into<Text>) {
         let process = self.process;
-        let row = Happening { time_ns, process, device, kind: Text::Borrowed(kind), code, detail: detail.into() };
+        let row = Happening {
+            time_ns,
+            process,
+            device,
+            kind: Text::Borrowed(kind),
+            code,
+            detail: detail.into(),
+        };
         let full = self.happenings.push(row);
         self.hand_over(full);
     }
@@ -96,6 +103,9 @@ impl Recorder {
             self.in_force.take(),
             self.senders.take(),
         ];
-        batches.into_iter().flatten().for_each(|batch| self.hub.hand_over(batch));
+        batches
+            .into_iter()
+            .flatten()
+            .for_each(|batch| self.hub.hand_over(batch));
     }
 }

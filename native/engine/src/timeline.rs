@@ -61,7 +61,13 @@ pub struct Timeline {
 impl Timeline {
     /// Counts in pieces from now on, until `start` says where the seconds begin.
     pub fn new(now: i64) -> Timeline {
-        Timeline { origin: now, width: PIECE, first: 0, open: VecDeque::from([Counts::default()]), recent: (0, 0, 0) }
+        Timeline {
+            origin: now,
+            width: PIECE,
+            first: 0,
+            open: VecDeque::from([Counts::default()]),
+            recent: (0, 0, 0),
+        }
     }
 
     /// The counts of the stretch that contains `time`; a time before the open ones counts for the first of them.
@@ -80,7 +86,13 @@ impl Timeline {
         if place >= self.open.len() {
             // A level stays what it was until somebody says otherwise.
             let connected = self.open.back().map_or(0, |last| last.connected);
-            self.open.resize(place + 1, Counts { connected, ..Counts::default() });
+            self.open.resize(
+                place + 1,
+                Counts {
+                    connected,
+                    ..Counts::default()
+                },
+            );
         }
         let from = self.origin + number * self.width;
         self.recent = (from, from + self.width, place);
@@ -98,7 +110,13 @@ impl Timeline {
         }
         let first = seconds.keys().next().copied().unwrap_or(0);
         let connected = self.open.back().map_or(0, |last| last.connected);
-        *self = Timeline { origin: start, width: SECOND, first, open: VecDeque::new(), recent: (0, 0, 0) };
+        *self = Timeline {
+            origin: start,
+            width: SECOND,
+            first,
+            open: VecDeque::new(),
+            recent: (0, 0, 0),
+        };
         self.find(now);
         for (second, counts) in seconds {
             let place = (second - first) as usize;
@@ -125,7 +143,11 @@ impl Timeline {
         let first = self.first;
         self.first += ended as i64;
         self.recent = (0, 0, 0);
-        self.open.drain(..ended).enumerate().map(|(place, counts)| (first + place as i64, counts)).collect()
+        self.open
+            .drain(..ended)
+            .enumerate()
+            .map(|(place, counts)| (first + place as i64, counts))
+            .collect()
     }
 
     /// When the present second ends (before the start is known: a second after the engine's own beginning).
@@ -151,7 +173,12 @@ pub struct Seconds {
 impl Seconds {
     /// For so many threads.
     pub fn new(process: i16, threads: usize) -> Seconds {
-        Seconds { process, sums: BTreeMap::new(), closed: vec![i64::MIN; threads], rows: CounterRows::default() }
+        Seconds {
+            process,
+            sums: BTreeMap::new(),
+            closed: vec![i64::MIN; threads],
+            rows: CounterRows::default(),
+        }
     }
 
     /// A thread closed these seconds, the last of which is `below - 1`; rows that are complete now come back.
@@ -209,7 +236,18 @@ mod tests {
         timeline.at(11 * SECOND).sent += 5;
         timeline.at(10 * SECOND + 3).intended += 2; // told late, while its second is still open
         let closed = timeline.close_before(11 * SECOND + 1);
-        assert_eq!(closed.last(), Some(&(0, Counts { sent: 2, intended: 2, connected: 7, ..Counts::default() })));
+        assert_eq!(
+            closed.last(),
+            Some(&(
+                0,
+                Counts {
+                    sent: 2,
+                    intended: 2,
+                    connected: 7,
+                    ..Counts::default()
+                }
+            ))
+        );
         assert_eq!(timeline.close_before(12 * SECOND)[0].1.sent, 5);
     }
 
@@ -222,18 +260,44 @@ mod tests {
         timeline.start(3 * SECOND, 2 * SECOND + SECOND / 2);
         timeline.at(2 * SECOND + SECOND / 2).connects += 4;
         let closed = timeline.close_before(4 * SECOND);
-        let connects: Vec<(i64, i32)> = closed.iter().map(|(second, counts)| (*second, counts.connects)).collect();
+        let connects: Vec<(i64, i32)> = closed
+            .iter()
+            .map(|(second, counts)| (*second, counts.connects))
+            .collect();
         assert_eq!(connects, [(-3, 1), (-2, 2), (-1, 4), (0, 0)]);
     }
 
     #[test]
     fn a_second_is_a_row_when_all_threads_have_closed_it() {
         let mut seconds = Seconds::new(3, 2);
-        let counts = Counts { sent: 5, connected: 1, send_delay_max_ns: 9, ..Counts::default() };
+        let counts = Counts {
+            sent: 5,
+            connected: 1,
+            send_delay_max_ns: 9,
+            ..Counts::default()
+        };
         assert!(seconds.close(0, vec![(0, counts)], 1).is_none());
-        let batch = seconds.close(1, vec![(0, Counts { sent: 2, connected: 1, ..counts })], 1).unwrap();
+        let batch = seconds
+            .close(
+                1,
+                vec![(
+                    0,
+                    Counts {
+                        sent: 2,
+                        connected: 1,
+                        ..counts
+                    },
+                )],
+                1,
+            )
+            .unwrap();
         assert_eq!(batch.rows, 1);
-        let column = |name: &str| format!("{:?}", batch.columns.iter().find(|column| column.name == name).unwrap().values);
+        let column = |name: &str| {
+            format!(
+                "{:?}",
+                batch.columns.iter().find(|column| column.name == name).unwrap().values
+            )
+        };
         assert_eq!(column("sent"), "Int64([7])");
         assert_eq!(column("connected"), "Int32([2])");
         assert_eq!(column("send_delay_max_ns"), "Int64([9])");

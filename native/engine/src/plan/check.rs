@@ -15,11 +15,23 @@ const OTHER_FILES: u64 = 64;
 pub(super) fn check(plan: &EnginePlan, problems: &mut Problems) {
     problems.check((1..=64).contains(&plan.threads), "threads", plan.threads, "use 1 to 64");
     not_negative(problems, "connect_rate", plan.connect_rate);
-    problems.check(plan.connect_parallel > 0, "connect_parallel", plan.connect_parallel, "at least 1 is needed");
+    problems.check(
+        plan.connect_parallel > 0,
+        "connect_parallel",
+        plan.connect_parallel,
+        "at least 1 is needed",
+    );
     positive(problems, "connect_timeout_s", plan.connect_timeout_s);
     not_negative(problems, "send_for_s", plan.send_for_s);
-    problems.check(!plan.groups.is_empty(), "groups", "none", "give at least one group of devices");
-    plan.endpoints.iter().for_each(|endpoint| check_endpoint(endpoint, problems));
+    problems.check(
+        !plan.groups.is_empty(),
+        "groups",
+        "none",
+        "give at least one group of devices",
+    );
+    plan.endpoints
+        .iter()
+        .for_each(|endpoint| check_endpoint(endpoint, problems));
     for (number, group) in plan.groups.iter().enumerate() {
         check_group(plan, group, &format!("groups[{number}] {:?}", group.name), problems);
     }
@@ -30,9 +42,19 @@ pub(super) fn check(plan: &EnginePlan, problems: &mut Problems) {
 
 fn check_endpoint(endpoint: &Endpoint, problems: &mut Problems) {
     let field = format!("endpoints {:?}", endpoint.name);
-    problems.check(!endpoint.host.is_empty(), format_args!("{field}: host"), "nothing", "name the server's host or address");
+    problems.check(
+        !endpoint.host.is_empty(),
+        format_args!("{field}: host"),
+        "nothing",
+        "name the server's host or address",
+    );
     let port = endpoint.port;
-    problems.check((1..=65_535).contains(&port), format_args!("{field}: port"), port, "use 1 to 65535");
+    problems.check(
+        (1..=65_535).contains(&port),
+        format_args!("{field}: port"),
+        port,
+        "use 1 to 65535",
+    );
     if let Some(tls) = &endpoint.tls {
         check_tls(tls, &field, problems);
     }
@@ -41,7 +63,12 @@ fn check_endpoint(endpoint: &Endpoint, problems: &mut Problems) {
 fn check_tls(tls: &Tls, field: &str, problems: &mut Problems) {
     if let Some(version) = &tls.version {
         let known = version == "1.2" || version == "1.3";
-        problems.check(known, format_args!("{field}: tls.version"), version, "use \"1.2\" or \"1.3\"");
+        problems.check(
+            known,
+            format_args!("{field}: tls.version"),
+            version,
+            "use \"1.2\" or \"1.3\"",
+        );
     }
     problems.check(
         tls.certificate.is_some() == tls.key.is_some(),
@@ -55,7 +82,11 @@ fn check_tls(tls: &Tls, field: &str, problems: &mut Problems) {
         "only one of them",
         "give both or none",
     );
-    for (name, pattern) in [("certificate", &tls.certificate), ("key", &tls.key), ("psk_identity", &tls.psk_identity)] {
+    for (name, pattern) in [
+        ("certificate", &tls.certificate),
+        ("key", &tls.key),
+        ("psk_identity", &tls.psk_identity),
+    ] {
         check_pattern(pattern.as_deref(), &format!("{field}: tls.{name}"), problems);
     }
 }
@@ -67,10 +98,20 @@ fn check_pattern(pattern: Option<&str>, field: &str, problems: &mut Problems) {
 }
 
 fn check_group(plan: &EnginePlan, group: &Group, field: &str, problems: &mut Problems) {
-    problems.check(!group.endpoints.is_empty(), format_args!("{field}: endpoints"), "none", "name at least one");
+    problems.check(
+        !group.endpoints.is_empty(),
+        format_args!("{field}: endpoints"),
+        "none",
+        "name at least one",
+    );
     for name in &group.endpoints {
         let known = plan.endpoints.iter().any(|endpoint| endpoint.name == *name);
-        problems.check(known, format_args!("{field}: endpoints"), format_args!("{name:?}"), "no endpoint has this name");
+        problems.check(
+            known,
+            format_args!("{field}: endpoints"),
+            format_args!("{name:?}"),
+            "no endpoint has this name",
+        );
     }
     check_pattern(Some(&group.client_id), &format!("{field}: client_id"), problems);
     check_pattern(group.username.as_deref(), &format!("{field}: username"), problems);
@@ -78,9 +119,17 @@ fn check_group(plan: &EnginePlan, group: &Group, field: &str, problems: &mut Pro
     check_version(group, field, problems);
     for address in &group.source_addresses {
         let valid = address.parse::<IpAddr>().is_ok();
-        problems.check(valid, format_args!("{field}: source_addresses"), address, "use IP addresses");
+        problems.check(
+            valid,
+            format_args!("{field}: source_addresses"),
+            address,
+            "use IP addresses",
+        );
     }
-    group.subscriptions.iter().for_each(|subscription| check_subscription(subscription, field, problems));
+    group
+        .subscriptions
+        .iter()
+        .for_each(|subscription| check_subscription(subscription, field, problems));
     if let Some(publish) = &group.publish {
         check_publish(publish, field, problems);
     }
@@ -91,12 +140,26 @@ fn check_group(plan: &EnginePlan, group: &Group, field: &str, problems: &mut Pro
 }
 
 fn check_limits(group: &Group, field: &str, problems: &mut Problems) {
-    problems.check(group.keep_alive_s <= 65_535, format_args!("{field}: keep_alive_s"), group.keep_alive_s, "use 0 to 65535");
+    problems.check(
+        group.keep_alive_s <= 65_535,
+        format_args!("{field}: keep_alive_s"),
+        group.keep_alive_s,
+        "use 0 to 65535",
+    );
     if let Some(maximum) = group.receive_maximum {
         let fits = (1..=65_535).contains(&maximum);
-        problems.check(fits, format_args!("{field}: receive_maximum"), maximum, "use 1 to 65535");
+        problems.check(
+            fits,
+            format_args!("{field}: receive_maximum"),
+            maximum,
+            "use 1 to 65535",
+        );
     }
-    not_negative(problems, &format!("{field}: reconnect.delay_s"), group.reconnect.delay_s);
+    not_negative(
+        problems,
+        &format!("{field}: reconnect.delay_s"),
+        group.reconnect.delay_s,
+    );
     let numbers = u64::from(group.count) + group.first_device.max(0) as u64;
     problems.check(
         group.first_device >= 0 && numbers <= i32::MAX as u64,
@@ -115,14 +178,30 @@ fn check_version(group: &Group, field: &str, problems: &mut Problems) {
         ("session_expiry_s", group.session_expiry_s > 0),
         ("receive_maximum", group.receive_maximum.is_some()),
         ("will.delay_s", group.will.as_ref().is_some_and(|will| will.delay_s > 0)),
-        ("publish.topic_alias", group.publish.as_ref().is_some_and(|publish| publish.topic_alias)),
-        ("subscriptions.no_local", group.subscriptions.iter().any(|subscription| subscription.no_local)),
+        (
+            "publish.topic_alias",
+            group.publish.as_ref().is_some_and(|publish| publish.topic_alias),
+        ),
+        (
+            "subscriptions.no_local",
+            group.subscriptions.iter().any(|subscription| subscription.no_local),
+        ),
     ];
     for (name, is_asked) in asked {
-        problems.check(!is_asked, format_args!("{field}: {name}"), "it with version 3.1.1", "use version \"5\" or leave it out");
+        problems.check(
+            !is_asked,
+            format_args!("{field}: {name}"),
+            "it with version 3.1.1",
+            "use version \"5\" or leave it out",
+        );
     }
     let needs_user = group.password.is_some() && group.username.is_none();
-    problems.check(!needs_user, format_args!("{field}: password"), "no username", "MQTT 3.1.1 needs a username with it");
+    problems.check(
+        !needs_user,
+        format_args!("{field}: password"),
+        "no username",
+        "MQTT 3.1.1 needs a username with it",
+    );
 }
 
 fn check_subscription(subscription: &Subscription, field: &str, problems: &mut Problems) {
@@ -137,7 +216,12 @@ fn check_subscription(subscription: &Subscription, field: &str, problems: &mut P
                 problems.add(&field, format_args!("{text:?}"), error);
             }
             let shared = text.starts_with("$share/");
-            problems.check(!(shared && subscription.no_local), &field, "no_local", "MQTT forbids it for shared subscriptions");
+            problems.check(
+                !(shared && subscription.no_local),
+                &field,
+                "no_local",
+                "MQTT forbids it for shared subscriptions",
+            );
         }
     }
 }
@@ -151,12 +235,31 @@ fn check_publish(publish: &Publish, field: &str, problems: &mut Problems) {
         publish.size,
         format_args!("at least {MINIMUM_PAYLOAD} bytes are needed for the stamp"),
     );
-    problems.check(largest >= publish.size, format_args!("{field}: publish.size_max"), largest, "it must not be below size");
-    problems.check(largest <= 256_000_000, format_args!("{field}: publish.size"), largest, "MQTT allows 256 MB at most");
+    problems.check(
+        largest >= publish.size,
+        format_args!("{field}: publish.size_max"),
+        largest,
+        "it must not be below size",
+    );
+    problems.check(
+        largest <= 256_000_000,
+        format_args!("{field}: publish.size"),
+        largest,
+        "MQTT allows 256 MB at most",
+    );
     let window = publish.in_flight;
-    problems.check((1..=65_535).contains(&window), format_args!("{field}: publish.in_flight"), window, "use 1 to 65535");
+    problems.check(
+        (1..=65_535).contains(&window),
+        format_args!("{field}: publish.in_flight"),
+        window,
+        "use 1 to 65535",
+    );
     match Pattern::compile(&publish.topic) {
-        Err(error) => problems.add(format_args!("{field}: publish.topic"), format_args!("{:?}", publish.topic), error),
+        Err(error) => problems.add(
+            format_args!("{field}: publish.topic"),
+            format_args!("{:?}", publish.topic),
+            error,
+        ),
         Ok(pattern) => {
             let mut text = String::new();
             pattern.expand(0, 0, &mut text);
@@ -199,12 +302,18 @@ fn check_ports(plan: &EnginePlan, problems: &mut Problems) {
         }
     }
     for ((endpoint, address), count) in used {
-        let address = if address.is_empty() { "the system's choice" } else { address };
+        let address = if address.is_empty() {
+            "the system's choice"
+        } else {
+            address
+        };
         problems.check(
             count <= ports,
             "groups: source_addresses",
             format_args!("{count} connections from {address} to endpoint {endpoint:?}"),
-            format_args!("one address has {ports} ports for it: give more source_addresses, in 127.0.0.0/8 on one host"),
+            format_args!(
+                "one address has {ports} ports for it: give more source_addresses, in 127.0.0.0/8 on one host"
+            ),
         );
     }
 }

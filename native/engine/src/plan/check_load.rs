@@ -11,9 +11,19 @@ pub(super) fn check_load(plan: &EnginePlan, problems: &mut Problems) {
         format_args!("{:?} without a publisher", load.shape),
         "give a group `publish`, or use the idle shape",
     );
-    problems.check(load.slot < load.slots, "load.slot", load.slot, format_args!("it must be below slots = {}", load.slots));
+    problems.check(
+        load.slot < load.slots,
+        "load.slot",
+        load.slot,
+        format_args!("it must be below slots = {}", load.slots),
+    );
     positive(problems, "load.max_lateness_s", load.max_lateness_s);
-    problems.check(load.partitions > 0, "load.partitions", load.partitions, "at least 1 is needed");
+    problems.check(
+        load.partitions > 0,
+        "load.partitions",
+        load.partitions,
+        "at least 1 is needed",
+    );
     check_shape(load, problems);
 }
 
@@ -23,11 +33,21 @@ fn check_shape(load: &Load, problems: &mut Problems) {
         Shape::Paced => not_negative(problems, "load.rate", load.rate),
         Shape::Every => positive(problems, "load.every_s", load.every_s),
         Shape::Batched => {
-            problems.check(load.batch > 0, "load.batch", load.batch, "at least 1 message per period is needed");
+            problems.check(
+                load.batch > 0,
+                "load.batch",
+                load.batch,
+                "at least 1 message per period is needed",
+            );
             positive(problems, "load.period_ms", load.period_ms);
         }
         Shape::Windowed => {
-            problems.check(load.window > 0, "load.window", load.window, "at least 1 outstanding message is needed");
+            problems.check(
+                load.window > 0,
+                "load.window",
+                load.window,
+                "at least 1 outstanding message is needed",
+            );
             problems.check(
                 load.refill <= load.window,
                 "load.refill",
@@ -59,9 +79,19 @@ fn check_burst(load: &Load, problems: &mut Problems) {
 }
 
 pub(super) fn positive(problems: &mut Problems, field: &str, value: f64) {
-    problems.check(value.is_finite() && value > 0.0, field, value, "a number above 0 is needed");
+    problems.check(
+        value.is_finite() && value > 0.0,
+        field,
+        value,
+        "a number above 0 is needed",
+    );
 }
 
 pub(super) fn not_negative(problems: &mut Problems, field: &str, value: f64) {
-    problems.check(value.is_finite() && value >= 0.0, field, value, "it must not be negative");
+    problems.check(
+        value.is_finite() && value >= 0.0,
+        field,
+        value,
+        "it must not be negative",
+    );
 }

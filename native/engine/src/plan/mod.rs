@@ -9,7 +9,7 @@ mod problem;
 
 use serde::Deserialize;
 
-pub use problem::{Problems, PlanProblem};
+pub use problem::{PlanProblem, Problems};
 
 /// Bytes of the stamp: the smallest payload.
 pub const MINIMUM_PAYLOAD: u32 = 32;
@@ -163,7 +163,11 @@ pub enum ReconnectPolicy {
 
 impl Default for Reconnect {
     fn default() -> Reconnect {
-        Reconnect { policy: ReconnectPolicy::Never, delay_s: 1.0, attempts: 10 }
+        Reconnect {
+            policy: ReconnectPolicy::Never,
+            delay_s: 1.0,
+            attempts: 10,
+        }
     }
 }
 

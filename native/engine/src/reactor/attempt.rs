@@ -3,9 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
+use telemark_mqtt::limits::Limits;
 use telemark_mqtt::packet::{Connack, Connect, Will};
 use telemark_mqtt::properties::{Property, PropertyBuffer};
-use telemark_mqtt::limits::Limits;
 use telemark_mqtt::state::ClientKeepAlive;
 use telemark_mqtt::{QoS, Version};
 use telemark_net::{connect, monotonic_ns, Handshake, Interest, SessionSlot, Stream};
@@ -33,7 +33,13 @@ pub(super) struct Fault {
 
 impl Fault {
     pub(super) fn new(result: &'static str, kind: &'static str, code: Option<i32>, detail: String) -> Fault {
-        Fault { result, kind, code, detail, is_final: false }
+        Fault {
+            result,
+            kind,
+            code,
+            detail,
+            is_final: false,
+        }
     }
 
     fn of_io(result: &'static str, kind: &'static str, what: &str, error: &io::Error) -> Fault {
@@ -42,17 +48,29 @@ impl Fault {
 
     /// The connection broke while it was in use.
     pub(super) fn broken(state: State, error: &io::Error) -> Fault {
-        let kind = if state == State::Greeting { "connect_failed" } else { "disconnected" };
+        let kind = if state == State::Greeting {
+            "connect_failed"
+        } else {
+            "disconnected"
+        };
         Fault::of_io("closed", kind, "connection lost", error)
     }
 
     /// The server closed the connection.
     pub(super) fn closed(state: State) -> Fault {
         match state {
-            State::Greeting => {
-                Fault::new("closed", "connect_failed", None, "the server closed the connection instead of CONNACK".to_owned())
-            }
-            _ => Fault::new("closed", "disconnected", None, "the server closed the connection".to_owned()),
+            State::Greeting => Fault::new(
+                "closed",
+                "connect_failed",
+                None,
+                "the server closed the connection instead of CONNACK".to_owned(),
+            ),
+            _ => Fault::new(
+                "closed",
+                "disconnected",
+                None,
+                "the server closed the connection".to_owned(),
+            ),
         }
     }
 
@@ -71,19 +89,26 @@ impl Reactor {
         let cohort = &crew.cohorts[device.cohort as usize];
         let target = &crew.targets[cohort.target(device.index)];
         device.generation = device.generation.wrapping_add(1);
-        device.attempt = Some(Box::new(Attempt { started_ns: now, ..Attempt::default() }));
+        device.attempt = Some(Box::new(Attempt {
+            started_ns: now,
+            ..Attempt::default()
+        }));
         device.attempts = device.attempts.saturating_add(1);
         device.state = State::Connecting;
         self.dial.under_way += 1;
         if target.resumes() {
             device.tls_session.get_or_insert_with(SessionSlot::default);
         }
-        let timer = Timer { device: place as u32, generation: device.generation };
+        let timer = Timer {
+            device: place as u32,
+            generation: device.generation,
+        };
         let token = place as u64 | u64::from(device.generation) << 32;
         let timeout = (crew.plan.connect_timeout_s * 1e9) as i64;
         self.wheel.set(now + timeout, timer);
         let begun = connect(target.address, &cohort.socket_options(device.index)).and_then(|socket| {
-            self.poller.add(&socket, token, Interest::READ | Interest::WRITE | Interest::EDGE)?;
+            self.poller
+                .add(&socket, token, Interest::READ | Interest::WRITE | Interest::EDGE)?;
             Ok(socket)
         });
         match begun {
@@ -127,7 +152,10 @@ impl Reactor {
             attempt.tcp_ns = Some(monotonic_ns());
         }
         match target.secure(socket, device.index, device.tls_session.as_ref()) {
-            Err(detail) => self.lose(place, Fault::new("tls_failed", "connect_failed", None, format!("TLS: {detail}"))),
+            Err(detail) => self.lose(
+                place,
+                Fault::new("tls_failed", "connect_failed", None, format!("TLS: {detail}")),
+            ),
             Ok(stream) => {
                 device.stream = Some(stream);
                 if target.has_tls() {
@@ -155,7 +183,10 @@ impl Reactor {
                 }
                 self.greet(place);
             }
-            Err(error) => self.lose(place, Fault::of_io("tls_failed", "connect_failed", "TLS handshake", &error)),
+            Err(error) => self.lose(
+                place,
+                Fault::of_io("tls_failed", "connect_failed", "TLS handshake", &error),
+            ),
         }
     }
 
@@ -170,7 +201,12 @@ impl Reactor {
         match encoded {
             Ok(()) => self.write(place, &bytes),
             Err(error) => {
-                let mut fault = Fault::new("refused", "connect_failed", None, format!("CONNECT cannot be written: {error}"));
+                let mut fault = Fault::new(
+                    "refused",
+                    "connect_failed",
+                    None,
+                    format!("CONNECT cannot be written: {error}"),
+                );
                 fault.is_final = true;
                 self.lose(place, fault);
             }
@@ -279,7 +315,10 @@ impl Reactor {
             return;
         }
         device.state = State::Waiting;
-        let timer = Timer { device: place as u32, generation: device.generation };
+        let timer = Timer {
+            device: place as u32,
+            generation: device.generation,
+        };
         self.wheel.set(now + (policy.delay_s * 1e9) as i64, timer);
     }
 
@@ -308,12 +347,20 @@ impl Reactor {
         let within = (device.index - cohort.plan.first_index) as i32;
         for filter in &cohort.filters {
             let subscription = filter.first_subscription + within;
-            self.recorder.in_force(InForce { subscription, from_ns, until_ns });
+            self.recorder.in_force(InForce {
+                subscription,
+                from_ns,
+                until_ns,
+            });
         }
     }
 }
 
-fn encode_connect(cohort: &Cohort, device: &Device, out: &mut Vec<u8>) -> Result<(), telemark_mqtt::error::EncodeError> {
+fn encode_connect(
+    cohort: &Cohort,
+    device: &Device,
+    out: &mut Vec<u8>,
+) -> Result<(), telemark_mqtt::error::EncodeError> {
     let plan = &cohort.plan;
     let client_id = expand(&cohort.client_id, device.index);
     let username = cohort.username.as_ref().map(|pattern| expand(pattern, device.index));

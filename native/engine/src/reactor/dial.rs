@@ -27,7 +27,11 @@ impl Dial {
     /// This thread's share of the plan's rate and parallelism, with the threads' attempts interleaved.
     pub(super) fn new(plan: &EnginePlan, thread: usize, now: i64) -> Dial {
         let threads = plan.threads as usize;
-        let offset = if plan.connect_rate > 0.0 { thread as f64 / plan.connect_rate * 1e9 } else { 0.0 };
+        let offset = if plan.connect_rate > 0.0 {
+            thread as f64 / plan.connect_rate * 1e9
+        } else {
+            0.0
+        };
         Dial {
             rate: plan.connect_rate / threads as f64,
             parallel: (plan.connect_parallel as usize).div_ceil(threads),
@@ -103,7 +107,11 @@ impl Reactor {
         let index = cohort.plan.first_index + u64::from(within);
         let mut device = Device::new(index, cohort.plan.first_device + within as i32, place);
         if cohort.filters.len() > 1 {
-            device.filters = cohort.filters.iter().map(|filter| expand(&filter.filter, index).into()).collect();
+            device.filters = cohort
+                .filters
+                .iter()
+                .map(|filter| expand(&filter.filter, index).into())
+                .collect();
         }
         let at = self.devices.len() as u32;
         if let Some(plan) = &cohort.plan.publish {
@@ -138,6 +146,11 @@ fn template(cohort: &Cohort, index: u64) -> Option<PublishTemplate> {
         return None;
     }
     let topic = expand(pattern, index);
-    let message = Publish { qos: cohort.publish_qos, retain: plan.retain, topic: &topic, ..Publish::default() };
+    let message = Publish {
+        qos: cohort.publish_qos,
+        retain: plan.retain,
+        topic: &topic,
+        ..Publish::default()
+    };
     PublishTemplate::new(&message, cohort.version).ok()
 }

@@ -15,7 +15,11 @@ pub(super) enum Loader {
         rates: usize,
     },
     /// By what was received.
-    Windowed { messages: Windowed, start_ns: i64, end_ns: i64 },
+    Windowed {
+        messages: Windowed,
+        start_ns: i64,
+        end_ns: i64,
+    },
 }
 
 impl Loader {
@@ -35,9 +39,11 @@ impl Reactor {
         let publishers = self.places.len() as u32;
         let seed = plan.seed ^ (plan.process as u64).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         self.loader = match plan.load.shape {
-            Shape::Windowed => {
-                Loader::Windowed { messages: Windowed::new(publishers, seed, plan.load.limit), start_ns, end_ns }
-            }
+            Shape::Windowed => Loader::Windowed {
+                messages: Windowed::new(publishers, seed, plan.load.limit),
+                start_ns,
+                end_ns,
+            },
             _ => match Schedule::new(&plan.load, publishers, seed, start_ns, end_ns) {
                 Some(schedule) => Loader::Open { schedule, rates: 0 },
                 None => Loader::Idle,
@@ -73,7 +79,11 @@ impl Reactor {
         match std::mem::replace(&mut self.loader, Loader::Idle) {
             Loader::Idle => {}
             Loader::Open { schedule, rates } => self.load_open(schedule, rates),
-            Loader::Windowed { messages, start_ns, end_ns } => self.load_windowed(messages, start_ns, end_ns),
+            Loader::Windowed {
+                messages,
+                start_ns,
+                end_ns,
+            } => self.load_windowed(messages, start_ns, end_ns),
         }
     }
 
@@ -103,7 +113,11 @@ impl Reactor {
                 self.queue(due);
             }
         }
-        self.loader = Loader::Windowed { messages, start_ns, end_ns };
+        self.loader = Loader::Windowed {
+            messages,
+            start_ns,
+            end_ns,
+        };
     }
 
     #[inline]

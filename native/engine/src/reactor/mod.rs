@@ -174,7 +174,11 @@ impl Reactor {
             return self.obey();
         }
         let (place, generation) = ((token & 0xFFFF_FFFF) as usize, (token >> 32) as u32);
-        if self.devices.get(place).is_some_and(|device| device.generation == generation) {
+        if self
+            .devices
+            .get(place)
+            .is_some_and(|device| device.generation == generation)
+        {
             self.on_ready(place, readable, writable);
         }
     }
@@ -199,7 +203,10 @@ impl Reactor {
         let sweep = (!self.arena.is_empty()).then_some(self.next_sweep_ns);
         let finish = self.finishing.then_some(self.finish_by_ns);
         let second = Some(self.timeline.next_end(now));
-        [send, sweep, finish, second, self.wheel.next(), self.dial.next(now)].into_iter().flatten().min()
+        [send, sweep, finish, second, self.wheel.next(), self.dial.next(now)]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn is_done(&self) -> bool {
@@ -229,7 +236,8 @@ impl Reactor {
         let received = self.totals.received;
         if received > self.received_before {
             let wake = matches!(self.loader, Loader::Windowed { .. }) && !self.crew.plan.relay_credits;
-            self.hub.count_received((received - self.received_before) as u64, self.thread, wake);
+            self.hub
+                .count_received((received - self.received_before) as u64, self.thread, wake);
             self.received_before = received;
         }
         let live = self.hub.live(self.thread);
@@ -242,7 +250,8 @@ impl Reactor {
         live.dropped.store(self.totals.dropped, Ordering::Relaxed);
         live.received.store(received, Ordering::Relaxed);
         live.disconnects.store(self.totals.disconnects, Ordering::Relaxed);
-        live.sending.store(self.loader.is_sending() || !self.arena.is_empty(), Ordering::Relaxed);
+        live.sending
+            .store(self.loader.is_sending() || !self.arena.is_empty(), Ordering::Relaxed);
     }
 
     /// Hands over all rows there are, whatever state the thread is in.
@@ -251,7 +260,10 @@ impl Reactor {
     }
 
     fn place_of(&self, publisher: u32) -> Option<usize> {
-        self.places.get(publisher as usize).filter(|place| **place != u32::MAX).map(|place| *place as usize)
+        self.places
+            .get(publisher as usize)
+            .filter(|place| **place != u32::MAX)
+            .map(|place| *place as usize)
     }
 
     fn is_ready(&self, place: usize) -> bool {

@@ -96,11 +96,15 @@ impl Reactor {
         let cohort = &crew.cohorts[self.devices[place].cohort as usize];
         let mut used = 0;
         let wrong = |error: telemark_mqtt::error::DecodeError| Fault::protocol(error.to_string());
+        // Messages of one read are told apart by a nanosecond each: the pipeline needs their order, and a time they
+        // all shared would hide that the server had swapped two of them.
+        let mut order = 0;
         while let Some(frame) = frame::split(&bytes[used..], LARGEST_PACKET).map_err(wrong)? {
             used += frame.length;
             if frame.kind().map_err(wrong)? == PacketType::Publish {
                 let message = Publish::decode(frame, cohort.version).map_err(wrong)?;
-                self.on_publish(place, cohort, &message, now)?;
+                self.on_publish(place, cohort, &message, now + order)?;
+                order += 1;
             } else {
                 self.on_packet(place, frame, cohort.version, now)?;
             }
@@ -213,7 +217,12 @@ fn delivery(message: &Publish<'_>, stamp: Option<Stamp>, subscription: i32, now:
         flags |= FLAG_RETAINED;
     }
     let (stream, sequence, intended_ns, sent_ns) = match stamp {
-        Some(stamp) => (stamp.stream as i32, stamp.sequence as i64, stamp.intended_ns, stamp.sent_ns),
+        Some(stamp) => (
+            stamp.stream as i32,
+            stamp.sequence as i64,
+            stamp.intended_ns,
+            stamp.sent_ns,
+        ),
         None => {
             flags |= FLAG_FOREIGN;
             (-1, 0, 0, 0)

@@ -42,11 +42,19 @@ pub(super) struct Outgoing {
 impl Outgoing {
     pub(super) fn new(plan: &EnginePlan) -> Outgoing {
         let publishes = plan.groups.iter().filter_map(|group| group.publish.as_ref());
-        let largest = publishes.map(|publish| publish.size_max.unwrap_or(publish.size)).max().unwrap_or(0);
+        let largest = publishes
+            .map(|publish| publish.size_max.unwrap_or(publish.size))
+            .max()
+            .unwrap_or(0);
         // Not zeros: a server or link that compresses must not look faster than it is.
         let mut random = Random::new(plan.seed);
         let filler = (0..largest).map(|_| random.bits() as u8).collect();
-        Outgoing { bytes: Vec::new(), messages: Vec::new(), filler, topic: String::new() }
+        Outgoing {
+            bytes: Vec::new(),
+            messages: Vec::new(),
+            filler,
+            topic: String::new(),
+        }
     }
 
     /// Appends one PUBLISH with its stamp.
@@ -90,7 +98,10 @@ impl Outgoing {
         if let Some(pattern) = &cohort.topic {
             pattern.expand(index, message.sequence, &mut self.topic);
         }
-        let alias = publisher.aliases.as_mut().map_or(AliasUse::None, |aliases| aliases.resolve(&self.topic));
+        let alias = publisher
+            .aliases
+            .as_mut()
+            .map_or(AliasUse::None, |aliases| aliases.resolve(&self.topic));
         let mut properties = PropertyBuffer::new();
         let topic = match alias {
             AliasUse::None => self.topic.as_str(),
@@ -105,7 +116,13 @@ impl Outgoing {
         };
         let retain = cohort.plan.publish.as_ref().is_some_and(|publish| publish.retain);
         let properties = properties.as_properties();
-        let header = Publish { qos: cohort.publish_qos, retain, topic, properties, ..Publish::default() };
+        let header = Publish {
+            qos: cohort.publish_qos,
+            retain,
+            topic,
+            properties,
+            ..Publish::default()
+        };
         let template = telemark_mqtt::packet::PublishTemplate::new(&header, cohort.version)?;
         template.append_header(&mut self.bytes, packet_id, dup, message.size as usize)
     }
@@ -175,13 +192,23 @@ impl Reactor {
                 break;
             };
             let size = message_size(cohort, &mut self.random);
-            let message = InFlight { sequence: publisher.sequence, intended_ns, sent_ns: now, step_ns: now, size };
+            let message = InFlight {
+                sequence: publisher.sequence,
+                intended_ns,
+                sent_ns: now,
+                step_ns: now,
+                size,
+            };
             let packet_id = match qos {
                 QoS::AtMostOnce => 0,
                 _ => publisher.outbound.begin(qos, message).unwrap_or(0),
             };
             let start = self.outgoing.bytes.len();
-            if self.outgoing.append(cohort, device.index, publisher, packet_id, false, &message).is_err() {
+            if self
+                .outgoing
+                .append(cohort, device.index, publisher, packet_id, false, &message)
+                .is_err()
+            {
                 // Checked when the plan was read; a topic that only some sequences make too long ends up here.
                 self.outgoing.bytes.truncate(start);
                 publisher.dropped += 1;
@@ -190,7 +217,12 @@ impl Reactor {
                 continue;
             }
             publisher.sequence += 1;
-            self.outgoing.messages.push(Prepared { end: self.outgoing.bytes.len(), intended_ns, size, packet_id });
+            self.outgoing.messages.push(Prepared {
+                end: self.outgoing.bytes.len(),
+                intended_ns,
+                size,
+                packet_id,
+            });
         }
         !self.outgoing.messages.is_empty() || publisher.queue.is_empty()
     }
@@ -293,7 +325,11 @@ impl Reactor {
         let latest = now - (self.crew.plan.load.max_lateness_s * 1e9) as i64;
         let mut count = 0;
         let publisher = &mut self.publishers[at];
-        while self.arena.front(&publisher.queue).is_some_and(|intended| intended < latest) {
+        while self
+            .arena
+            .front(&publisher.queue)
+            .is_some_and(|intended| intended < latest)
+        {
             self.arena.pop(&mut publisher.queue);
             count += 1;
         }
@@ -321,7 +357,9 @@ impl Reactor {
         }
         let publisher = self.devices[place].publisher;
         if publisher == NO_PUBLISHER {
-            return Err(Fault::protocol("an acknowledgement to a device that does not publish".to_owned()));
+            return Err(Fault::protocol(
+                "an acknowledgement to a device that does not publish".to_owned(),
+            ));
         }
         let at = publisher as usize;
         let outbound = &mut self.publishers[at].outbound;
@@ -329,7 +367,10 @@ impl Reactor {
         let (message, step) = match ack.kind {
             AckKind::Puback => (outbound.on_puback(ack.packet_id).map_err(wrong)?, 1),
             AckKind::Pubcomp => (outbound.on_pubcomp(ack.packet_id).map_err(wrong)?, 3),
-            _ => match outbound.on_pubrec(ack.packet_id, ack.reason.is_error()).map_err(wrong)? {
+            _ => match outbound
+                .on_pubrec(ack.packet_id, ack.reason.is_error())
+                .map_err(wrong)?
+            {
                 Pubrec::Refused(message) => (message, 2),
                 Pubrec::Release => {
                     let message = outbound.message_mut(ack.packet_id).map(|message| {
@@ -348,7 +389,8 @@ impl Reactor {
         self.record_ack(at, &message, ack, step, now);
         if ack.reason.is_error() {
             let (number, code) = (self.devices[place].number, i32::from(ack.reason.code()));
-            self.recorder.event(now, number, "publish_refused", Some(code), ack.reason.name());
+            self.recorder
+                .event(now, number, "publish_refused", Some(code), ack.reason.name());
         } else {
             self.publishers[at].acked += 1;
             self.totals.acked += 1;
@@ -391,7 +433,9 @@ impl Reactor {
                 None => encode_success(AckKind::Pubrel, packet_id, &mut self.outgoing.bytes),
                 Some(message) => {
                     // What could be encoded once can be encoded again.
-                    let _ = self.outgoing.append(cohort, index, publisher, packet_id, true, &message);
+                    let _ = self
+                        .outgoing
+                        .append(cohort, index, publisher, packet_id, true, &message);
                 }
             }
         }

@@ -24,15 +24,26 @@ impl Reactor {
             return self.become_ready(place, now);
         }
         let index = device.index;
-        let filters: Vec<String> = cohort.filters.iter().map(|filter| expand(&filter.filter, index)).collect();
+        let filters: Vec<String> = cohort
+            .filters
+            .iter()
+            .map(|filter| expand(&filter.filter, index))
+            .collect();
         let entries: Vec<SubscribeEntry<'_>> = cohort
             .filters
             .iter()
             .zip(&filters)
-            .map(|(filter, text)| SubscribeEntry { no_local: filter.no_local, ..SubscribeEntry::new(text, filter.qos) })
+            .map(|(filter, text)| SubscribeEntry {
+                no_local: filter.no_local,
+                ..SubscribeEntry::new(text, filter.qos)
+            })
             .collect();
         let packet_id = self.request_id(place);
-        let packet = Subscribe { packet_id, properties: Properties::NONE, entries: List::given(&entries) };
+        let packet = Subscribe {
+            packet_id,
+            properties: Properties::NONE,
+            entries: List::given(&entries),
+        };
         self.devices[place].state = State::Subscribing;
         let mut bytes = Vec::new();
         match packet.encode(cohort.version, &mut bytes) {
@@ -40,7 +51,13 @@ impl Reactor {
             Err(error) => {
                 let detail = format!("SUBSCRIBE cannot be written: {error}");
                 let fault = Fault::new("subscribe_refused", "subscribe_refused", None, detail);
-                self.lose(place, Fault { is_final: true, ..fault });
+                self.lose(
+                    place,
+                    Fault {
+                        is_final: true,
+                        ..fault
+                    },
+                );
             }
         }
     }
@@ -64,7 +81,9 @@ impl Reactor {
         }
         if device.publisher != NO_PUBLISHER {
             // The id may be unknown to a server that answers wrongly; the codes below are what counts.
-            let _ = self.publishers[device.publisher as usize].outbound.on_request_ack(suback.packet_id);
+            let _ = self.publishers[device.publisher as usize]
+                .outbound
+                .on_request_ack(suback.packet_id);
         }
         if let Some(attempt) = &mut device.attempt {
             attempt.suback_ns = Some(now);
@@ -74,7 +93,12 @@ impl Reactor {
         let fault = match refused {
             Some((number, reason)) => {
                 let detail = format!("SUBACK for filter {} of {asked}: {}", number + 1, reason.name());
-                Some(Fault::new("subscribe_refused", "subscribe_refused", Some(i32::from(reason.code())), detail))
+                Some(Fault::new(
+                    "subscribe_refused",
+                    "subscribe_refused",
+                    Some(i32::from(reason.code())),
+                    detail,
+                ))
             }
             None if suback.codes.len() != asked => {
                 let detail = format!("SUBACK has {} codes for {asked} filters", suback.codes.len());
@@ -83,7 +107,10 @@ impl Reactor {
             None => None,
         };
         if let Some(fault) = fault {
-            return Err(Fault { is_final: true, ..fault });
+            return Err(Fault {
+                is_final: true,
+                ..fault
+            });
         }
         device.subscribed_ns = now;
         self.become_ready(place, now);

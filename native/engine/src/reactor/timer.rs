@@ -60,7 +60,13 @@ impl Reactor {
         }
         if let ClientAction::WaitUntil(time) = device.keep_alive.poll(now) {
             if time < i64::MAX {
-                self.wheel.set(time, Timer { device: place as u32, generation: device.generation });
+                self.wheel.set(
+                    time,
+                    Timer {
+                        device: place as u32,
+                        generation: device.generation,
+                    },
+                );
             }
         }
     }

@@ -90,7 +90,11 @@ impl Reactor {
 
 /// Keeps bytes until the socket has room.
 fn keep(device: &mut Device, bytes: &[u8]) {
-    device.leftover.get_or_insert_with(Box::default).unsent.extend_from_slice(bytes);
+    device
+        .leftover
+        .get_or_insert_with(Box::default)
+        .unsent
+        .extend_from_slice(bytes);
 }
 
 /// Keeps the bytes of messages that the socket did not take, with what is to be counted when it does.
@@ -99,7 +103,11 @@ pub(super) fn keep_messages(device: &mut Device, bytes: &[u8], messages: impl It
     let base = leftover.taken_off + leftover.unsent.len() as u64;
     leftover.unsent.extend_from_slice(bytes);
     for (end, intended_ns, size) in messages {
-        leftover.messages.push_back(Unsent { end: base + end as u64, intended_ns, size });
+        leftover.messages.push_back(Unsent {
+            end: base + end as u64,
+            intended_ns,
+            size,
+        });
     }
 }
 

@@ -79,7 +79,12 @@ macro_rules! number_cell {
             }
             fn finish(store: Self::Store, name: &'static str) -> Column {
                 let rows = store.len();
-                Column { name, rows, values: Values::$variant(store), valid: None }
+                Column {
+                    name,
+                    rows,
+                    values: Values::$variant(store),
+                    valid: None,
+                }
             }
         }
     };
@@ -100,7 +105,12 @@ impl Cell for bool {
         store.push(self);
     }
     fn finish(store: Bitmap, name: &'static str) -> Column {
-        Column { name, rows: store.length, values: Values::Bool(store), valid: None }
+        Column {
+            name,
+            rows: store.length,
+            values: Values::Bool(store),
+            valid: None,
+        }
     }
 }
 
@@ -122,7 +132,10 @@ impl<T: Cell + Default> Cell for Option<T> {
     }
     fn finish(store: Self::Store, name: &'static str) -> Column {
         let column = T::finish(store.values, name);
-        Column { valid: Some(store.valid), ..column }
+        Column {
+            valid: Some(store.valid),
+            ..column
+        }
     }
 }
 

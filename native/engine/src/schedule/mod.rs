@@ -60,7 +60,10 @@ impl Schedule {
             Shape::Paced => (Turn::RoundRobin, load.rate, offset, Program::Constant),
             Shape::Every => (Turn::First, 1.0 / load.every_s, 0.0, Program::Constant),
             Shape::Batched => {
-                let turn = Turn::Batch { batch: load.batch, partitions: load.partitions.clamp(1, publishers) };
+                let turn = Turn::Batch {
+                    batch: load.batch,
+                    partitions: load.partitions.clamp(1, publishers),
+                };
                 (turn, 1000.0 / load.period_ms, 0.0, Program::Constant)
             }
             Shape::Burst => (Turn::RoundRobin, load.burst_rate, offset, burst(load)),

@@ -123,10 +123,19 @@ impl Ticks {
         match &self.program {
             Program::Constant => None,
             Program::Steps(steps) => steps.front().map(|(end, rate)| (self.start_ns + end, *rate)),
-            Program::Burst { base, burst, length_ns, every_ns } => {
+            Program::Burst {
+                base,
+                burst,
+                length_ns,
+                every_ns,
+            } => {
                 let into = (self.segment_ns - self.start_ns).rem_euclid(*every_ns);
                 let period = self.segment_ns - into;
-                Some(if into < *length_ns { (period + length_ns, *base) } else { (period + every_ns, *burst) })
+                Some(if into < *length_ns {
+                    (period + length_ns, *base)
+                } else {
+                    (period + every_ns, *burst)
+                })
             }
         }
     }

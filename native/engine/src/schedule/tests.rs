@@ -11,11 +11,17 @@ const SECOND: i64 = 1_000_000_000;
 const NEVER: i64 = i64::MAX;
 
 fn load(shape: Shape) -> Load {
-    Load { shape, ..Load::default() }
+    Load {
+        shape,
+        ..Load::default()
+    }
 }
 
 fn paced(rate: f64) -> Load {
-    Load { rate, ..load(Shape::Paced) }
+    Load {
+        rate,
+        ..load(Shape::Paced)
+    }
 }
 
 fn schedule(load: &Load, publishers: u32) -> Schedule {
@@ -59,13 +65,24 @@ fn the_end_is_exclusive_and_the_limit_stops_the_load() {
     let mut ended = Schedule::new(&paced(10.0), 1, 1, START, START + SECOND).unwrap();
     assert_eq!(until(&mut ended, NEVER).len(), 10);
     assert_eq!(ended.peek(), None);
-    let mut limited = schedule(&Load { limit: Some(7), ..paced(10.0) }, 1);
+    let mut limited = schedule(
+        &Load {
+            limit: Some(7),
+            ..paced(10.0)
+        },
+        1,
+    );
     assert_eq!(until(&mut limited, NEVER).len(), 7);
 }
 
 #[test]
 fn a_batch_goes_out_at_once_from_every_partition() {
-    let batched = Load { batch: 2, period_ms: 500.0, partitions: 2, ..load(Shape::Batched) };
+    let batched = Load {
+        batch: 2,
+        period_ms: 500.0,
+        partitions: 2,
+        ..load(Shape::Batched)
+    };
     let mut schedule = schedule(&batched, 6);
     let dues = until(&mut schedule, START + SECOND / 2);
     assert_eq!(seconds(&dues), [0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.5, 0.5]);
@@ -75,7 +92,13 @@ fn a_batch_goes_out_at_once_from_every_partition() {
 
 #[test]
 fn every_is_the_first_publisher_alone() {
-    let mut schedule = schedule(&Load { every_s: 2.5, ..load(Shape::Every) }, 9);
+    let mut schedule = schedule(
+        &Load {
+            every_s: 2.5,
+            ..load(Shape::Every)
+        },
+        9,
+    );
     let dues = until(&mut schedule, START + 5 * SECOND);
     assert_eq!(seconds(&dues), [0.0, 2.5, 5.0]);
     assert!(dues.iter().all(|due| due.publisher == 0));
@@ -83,22 +106,54 @@ fn every_is_the_first_publisher_alone() {
 
 #[test]
 fn a_burst_raises_the_rate_for_its_length_only() {
-    let burst = Load { rate: 10.0, burst_rate: 100.0, burst_s: 1.0, burst_every_s: 5.0, ..load(Shape::Burst) };
+    let burst = Load {
+        rate: 10.0,
+        burst_rate: 100.0,
+        burst_s: 1.0,
+        burst_every_s: 5.0,
+        ..load(Shape::Burst)
+    };
     let mut schedule = schedule(&burst, 1);
     let dues = until(&mut schedule, START + 10 * SECOND - 1);
     let count = |from: i64, to: i64| {
-        dues.iter().filter(|due| (from * SECOND..to * SECOND).contains(&(due.intended_ns - START))).count()
+        dues.iter()
+            .filter(|due| (from * SECOND..to * SECOND).contains(&(due.intended_ns - START)))
+            .count()
     };
-    assert_eq!([count(0, 1), count(1, 5), count(5, 6), count(6, 10)], [100, 40, 100, 40]);
+    assert_eq!(
+        [count(0, 1), count(1, 5), count(5, 6), count(6, 10)],
+        [100, 40, 100, 40]
+    );
 }
 
 #[test]
 fn steps_follow_each_other_and_then_nothing_is_sent() {
-    let steps = vec![Step { seconds: 1.0, rate: 10.0 }, Step { seconds: 2.0, rate: 0.0 }, Step { seconds: 1.0, rate: 5.0 }];
-    let mut schedule = schedule(&Load { steps, ..load(Shape::Steps) }, 1);
+    let steps = vec![
+        Step {
+            seconds: 1.0,
+            rate: 10.0,
+        },
+        Step {
+            seconds: 2.0,
+            rate: 0.0,
+        },
+        Step {
+            seconds: 1.0,
+            rate: 5.0,
+        },
+    ];
+    let mut schedule = schedule(
+        &Load {
+            steps,
+            ..load(Shape::Steps)
+        },
+        1,
+    );
     let dues = until(&mut schedule, NEVER - 1);
     let count = |from: i64, to: i64| {
-        dues.iter().filter(|due| (from * SECOND..to * SECOND).contains(&(due.intended_ns - START))).count()
+        dues.iter()
+            .filter(|due| (from * SECOND..to * SECOND).contains(&(due.intended_ns - START)))
+            .count()
     };
     assert_eq!([count(0, 1), count(1, 3), count(3, 4), dues.len()], [10, 0, 5, 15]);
 }
@@ -116,11 +171,17 @@ fn a_rate_of_zero_pauses_and_a_new_rate_resumes() {
 
 #[test]
 fn poisson_arrivals_have_the_asked_rate_and_irregular_gaps() {
-    let poisson = Load { arrivals: PlanArrivals::Poisson, ..paced(1000.0) };
+    let poisson = Load {
+        arrivals: PlanArrivals::Poisson,
+        ..paced(1000.0)
+    };
     let mut schedule = schedule(&poisson, 1);
     let dues = until(&mut schedule, START + 100 * SECOND);
     assert!((dues.len() as f64 - 100_000.0).abs() < 1500.0, "{}", dues.len());
-    let short = dues.windows(2).filter(|pair| pair[1].intended_ns - pair[0].intended_ns < 500_000).count();
+    let short = dues
+        .windows(2)
+        .filter(|pair| pair[1].intended_ns - pair[0].intended_ns < 500_000)
+        .count();
     let share = short as f64 / dues.len() as f64;
     assert!((share - 0.393).abs() < 0.02, "{share}"); // 1 - e^-0.5
 }

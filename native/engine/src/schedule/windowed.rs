@@ -31,7 +31,10 @@ impl Windowed {
         }
         self.taken += 1;
         let publisher = self.random.below(self.publishers);
-        Some(Due { intended_ns: now_ns, publisher })
+        Some(Due {
+            intended_ns: now_ns,
+            publisher,
+        })
     }
 }
 

@@ -174,7 +174,7 @@ def check_scalar(key: Key, value: object, path: str, problems: Problems) -> None
         try:
             parse(value)
         except ConfigError as error:
-            problems.add(path, value, error.message.partition("expected ")[2])
+            problems.found.append(f"{problems.file}: {path}: {error.message}")
 
 
 def _has_kind(kind: str, value: object) -> bool:

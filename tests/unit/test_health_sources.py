@@ -127,19 +127,22 @@ def test_sockets_of_other_programs_are_left_out() -> None:
 
 
 def test_a_slow_sample_is_taken_less_often() -> None:
-    """A sample that took 50 ms at one percent is next due five seconds after it began."""
-    now = [100.0]
-    throttle = Throttle(0.01, lambda: now[0])
-    started = throttle.start()
-    now[0] += 0.05
-    throttle.spent(started)
+    """A sample that took 30 ms of CPU at one percent is next due three seconds after it began; at most five."""
+    now, cpu = [100.0], [0.0]
+    throttle = Throttle(0.01, 5.0, lambda: now[0], lambda: cpu[0])
 
-    now[0] = 104.9
-    early = throttle.due()
-    now[0] = 105.1
+    def due_after(cost_s: float, seconds: float) -> bool:
+        now[0] += 1000
+        throttle.due()
+        cpu[0] += cost_s
+        throttle.spent()
+        now[0] += seconds
+        return throttle.due()
 
-    assert not early
-    assert throttle.due()
+    assert not due_after(0.03, 2.9)
+    assert due_after(0.03, 3.1)
+    assert not due_after(1.0, 4.9)
+    assert due_after(1.0, 5.1)
 
 
 def test_a_server_that_does_not_answer_leaves_a_gap() -> None:

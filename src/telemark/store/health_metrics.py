@@ -78,8 +78,8 @@ _PAGE_HEAD = """# Health metrics
 The rows of the `health` record table. Generated from `telemark.store.health_metrics`: do not edit.
 
 Samples are taken about once a second, on the engine's clock. A sample that is slow to take (the proportional memory
-of a large process, the queues of many thousand sockets) is taken less often, so that watching costs at most a percent
-of a core each. What could not be sampled has no row. Socket queues have no instance: they are summed over the
+of a large process, the queues of many thousand sockets) is taken less often, every five seconds at least, so that
+watching costs about a percent of a core each. What could not be sampled has no row. Socket queues have no instance: they are summed over the
 connections of the run's listeners, the server's ends under `server`, the devices' ends under `engine`.
 """
 

@@ -63,9 +63,8 @@ class WatchedProcess:
             yield "threads", float(status["Threads"])
         # Walking the page tables holds the process's memory lock: rarely for a process where that takes long.
         if self._slow.due():
-            started = self._slow.start()
             rollup = _fields(self._folder / "smaps_rollup")
-            self._slow.spent(started)
+            self._slow.spent()
             if "Pss" in rollup:
                 yield "pss_bytes", float(rollup["Pss"].split()[0]) * KIB
 

@@ -57,10 +57,9 @@ class SocketSource:
         """Queues of both ends; an end that is not on this host (or has no socket yet) has no rows."""
         if not self._throttle.due():
             return []
-        started = self._throttle.start()
         tables = [_bytes(self._folder / name) for name in ("tcp", "tcp6")]
         samples = queue_samples(tables, frozenset(self._ports()))
-        self._throttle.spent(started)
+        self._throttle.spent()
         return samples
 
 

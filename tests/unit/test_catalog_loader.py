@@ -147,6 +147,8 @@ def test_an_unknown_key_suggests_the_nearest_one(tmp_path: Path) -> None:
         (("format = 1", "format = 2"), "found 2, expected one of 1"),
         (("match = { rooms = 5 }", "match = { rooms = 5 }\nsizes.quick.set.devices = 3"), "sizes only in a `when`"),
         (("[suite]", "[suite"), "valid TOML"),
+        (('"lost == 0"', '"lots == 0"'), "unknown metric 'lots'"),
+        (('"lost == 0"', '"mean_latency < 500"'), "needs a unit"),
     ],
 )
 def test_a_mistake_is_explained(tmp_path: Path, change: tuple[str, str], words: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from telemark.catalog.build import build_consumers, build_groups, build_listeners, build_load, build_phases
@@ -17,6 +18,7 @@ from telemark.catalog.parameters import DURATION, Overrides, Point, points_of
 from telemark.catalog.scenario import Scenario
 from telemark.errors import ConfigError
 from telemark.model.plan import RunPlan, Size
+from telemark.verdicts.thresholds import parse_thresholds
 
 # Parts of a scenario that are read with the values of a point in them.
 _RESOLVED = (
@@ -170,5 +172,19 @@ def _check(tables: Mapping[str, Any], problems: Problems) -> None:
     for key, definition in (("groups", "group"), ("listeners", "listener")):
         for name, table in tables.get(key, {}).items():
             check_table(definition, table, f"{key}.{name}", problems)
+    for number, text in enumerate(tables.get("thresholds", ())):
+        wrong = _threshold_problem(text)
+        if wrong:
+            problems.found.append(f"{problems.file}: thresholds[{number}]: {wrong}")
     if not any(table.get("count") for table in tables.get("groups", {}).values()):
         problems.add("groups", "unknown: no devices", "a group whose count is above 0")
+
+
+@lru_cache(maxsize=1024)
+def _threshold_problem(text: str) -> str | None:
+    """What is wrong with a rule; None when it can be judged."""
+    try:
+        parse_thresholds(text)
+    except ConfigError as error:
+        return "; ".join(error.problems) or error.message
+    return None

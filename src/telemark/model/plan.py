@@ -211,6 +211,11 @@ class JmsConsumers:
     qos: int = 0  # the QoS the deliveries owe, for the integrity rules
     first_subscription: int = 0
 
+    @property
+    def durable(self) -> bool:
+        """Whether the server keeps messages while no consumer is there."""
+        return self.subscription.endswith("durable")
+
 
 @dataclass(frozen=True, slots=True)
 class ListenerPlan:

@@ -21,6 +21,7 @@ from telemark.store.health_metrics import ENGINE, SERVER
 LOOK_EVERY_S = 0.05
 TELL_EVERY_S = 0.25
 ALL_GONE_S = 2.0  # every device disconnected for that long: the server is lost, even if nobody saw it die
+MOST_REVIVALS = 3  # of back-end consumers; after that something is wrong that a restart does not mend
 FINISH_TIMEOUT_S = 30.0  # for engine processes to disconnect and close their records, and one second for 1,000 devices
 
 
@@ -57,6 +58,7 @@ class Conductor:
     _told: Totals = field(default_factory=Totals)
     _gone_since_ns: int | None = None
     _polled_ns: int = 0
+    _revived: int = 0
 
     def conduct(self) -> None:
         """Until every engine process has finished.
@@ -127,10 +129,19 @@ class Conductor:
             return
         failure = self.consumers.failure()
         if failure:
-            raise ConsumerError(f"JMS consumers: {failure}")
+            self._revive(self.consumers, failure)
         if now_ns - self._polled_ns >= NS:
             self._polled_ns = now_ns
             self.consumer_figures = dict(self.consumers.poll())
+
+    def _revive(self, consumers: BackendConsumers, failure: str) -> None:
+        """Durable subscriptions outlive their consumers: start those again, and let the records show what was lost."""
+        durable = self.plan.consumers is not None and self.plan.consumers.durable
+        if not durable or self._revived >= MOST_REVIVALS:
+            raise ConsumerError(f"JMS consumers: {failure}")
+        self._revived += 1
+        self.listener.note(f"JMS consumers: {failure}; starting them again")
+        consumers.restart()
 
     def _stop_took_too_long(self, now_ns: int, totals: Totals) -> bool:
         since = self.machine.times[Phase.STOP][0]

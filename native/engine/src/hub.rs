@@ -342,9 +342,11 @@ impl Hub {
             status.disconnects += read(&live.disconnects);
             status.sending |= live.sending.load(Ordering::Relaxed);
         }
-        status.pending = status.devices - status.ready - status.failed;
         status.received_for_credit = self.received.load(Ordering::Relaxed) as i64;
         status.finished = lock(&self.outlet).running == 0;
+        if !status.finished {
+            status.pending = status.devices - status.ready - status.failed;
+        }
         status
     }
 

@@ -3,6 +3,7 @@
 mod batch;
 mod engine;
 mod errors;
+mod loopback;
 mod protocol;
 mod wait;
 
@@ -17,6 +18,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<batch::Column>()?;
     module.add_class::<batch::Batch>()?;
     module.add_class::<engine::Engine>()?;
+    module.add_class::<loopback::Loopback>()?;
     module.add_function(wrap_pyfunction!(protocol::monotonic_ns, module)?)?;
     module.add_function(wrap_pyfunction!(protocol::expand, module)?)?;
     module.add_function(wrap_pyfunction!(protocol::topic_matches, module)?)?;

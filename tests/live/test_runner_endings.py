@@ -140,7 +140,7 @@ def test_an_engine_process_killed_in_the_middle_fails_the_run(tmp_path: Path) ->
     with start(tmp_path, "measure_s = 60") as program:
         program.wait_for_phase("measure")
         time_of_records(program, seconds=7)
-        program.children_named("engine_process")[0].kill()
+        program.children_named("telemark.runner.engine_process")[0].kill()
         code = program.wait()
         facts = assert_readable(run_folder(tmp_path))
 
@@ -154,7 +154,7 @@ def test_nothing_outlives_a_runner_that_is_killed(tmp_path: Path) -> None:
     """`kill -9` of the runner: engine processes see their input end, close their records and go."""
     with start(tmp_path, "measure_s = 60") as program:
         program.wait_for_phase("measure")
-        engines = program.children_named("engine_process")
+        engines = program.children_named("telemark.runner.engine_process")
         program.child.kill()
         program.child.wait()
         deadline = time.monotonic() + 10
@@ -170,11 +170,11 @@ def test_nothing_outlives_a_runner_that_is_killed(tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 2 MiB; only root can make one."""
+    """A file system of 1 MiB; only root can make one."""
     folder = tmp_path / "small"
     folder.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "telemark-test", str(folder)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "telemark-test", str(folder)], capture_output=True, check=False
     )
     if mounted.returncode:
         pytest.skip("mounting a small disk needs root")

@@ -45,7 +45,7 @@ def test_several_processes_start_together_and_lose_nothing(tmp_path: Path) -> No
     assert counted.sent > 0
     assert (counted.lost, counted.duplicate) == (0, 0)
     assert first.num_rows == facts.processes
-    assert all(start <= due < start + 1_000_000_000 for due in first["intended_ns"].to_pylist())
+    assert all(start <= due < start + 1_000_000_000 for due in first["intended_ns_min"].to_pylist())
 
 
 def test_a_closed_loop_over_several_processes_is_fed_by_relayed_credits(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ class FakeEngine:
         self._batches = list(batches)
         self._finished = threading.Event()
         self.received_for_credit = 0
+        self.sent = 0
 
     def connect(self) -> None:
         self.told.append(("connect", None))
@@ -68,7 +69,7 @@ class FakeEngine:
     def status(self) -> dict[str, int | bool]:
         return {
             "devices": 2, "connected": 2, "ready": 2, "failed": 0, "finished": self._finished.is_set(),
-            "received_for_credit": self.received_for_credit,
+            "received_for_credit": self.received_for_credit, "sent": self.sent, "dropped": 0,
         }  # fmt: skip
 
     def latency_last_second(self) -> tuple[int, int, int]:

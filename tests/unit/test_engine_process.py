@@ -155,6 +155,22 @@ def test_received_messages_are_relayed_for_credits(monkeypatch: pytest.MonkeyPat
     assert all(relayed)
 
 
+def test_the_time_a_limited_load_stopped_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As soon as the limit is reached, with the time it was seen."""
+    engine = FakeEngine()
+    engine.sent = 100
+    read_end, write_end = os.pipe()
+    closer = threading.Timer(0.2, os.close, (write_end,))
+    before = time.monotonic_ns()
+    with os.fdopen(read_end) as control:
+        closer.start()
+        played = Played(engine, control, monkeypatch, plan={"load": {"limit": 100}})
+    closer.join()
+    last = [message for message in played.said if message["is"] == "status"][-1]
+
+    assert before < last["stopped_ns"] < time.monotonic_ns()
+
+
 def test_secrets_come_from_the_environment_or_a_file(tmp_path: Path) -> None:
     """By group; a missing one is named without its value."""
     secret_file = tmp_path / "secret"

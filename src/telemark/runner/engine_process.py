@@ -58,8 +58,7 @@ class EngineProcess:
 
     def __init__(self, plan: Mapping[str, Any], engine: Engine, recorder: Recorder, say: Say) -> None:
         self._relay = bool(plan.get("relay_credits"))
-        self._limited = plan.get("load", {}).get("limit") is not None
-        self._has_sent = False
+        self._limit: int | None = plan.get("load", {}).get("limit")
         self._stopped_ns: int | None = None
         self._engine = engine
         self._recorder = recorder
@@ -80,7 +79,7 @@ class EngineProcess:
 
     def _report_until_end(self) -> None:
         due = 0.0
-        pause = RELAY_EVERY_S if self._relay else WATCH_EVERY_S if self._limited else STATUS_EVERY_S
+        pause = RELAY_EVERY_S if self._relay else WATCH_EVERY_S if self._limit is not None else STATUS_EVERY_S
         while not self._end.is_set() and self._recorder.failure is None:
             self._relay_credits()
             self._watch_limit()
@@ -93,7 +92,7 @@ class EngineProcess:
     def _report(self) -> None:
         status = self._engine.status()
         count, p50_us, p99_us = self._engine.latency_last_second()
-        stopped = {"stopped_ns": self._stopped_ns} if self._limited else {}
+        stopped = {"stopped_ns": self._stopped_ns} if self._limit is not None else {}
         self._say({"is": "status", **status, "latency_count": count, "p50_us": p50_us, "p99_us": p99_us, **stopped})
         if not self._told_ready and status["ready"] + status["failed"] >= status["devices"]:
             self._told_ready = True
@@ -108,12 +107,11 @@ class EngineProcess:
             self._relayed = received
 
     def _watch_limit(self) -> None:
-        """Tell at once when everything was sent."""
-        if not self._limited or self._stopped_ns is not None:
+        """Tell at once when everything was sent. What was dropped is not sent again, so it counts as done."""
+        if self._limit is None or self._stopped_ns is not None:
             return
         status = self._engine.status()
-        self._has_sent = self._has_sent or bool(status["sending"]) or status["sent"] > 0
-        if self._has_sent and not status["sending"]:
+        if status["sent"] + status["dropped"] >= self._limit:
             self._stopped_ns = monotonic_ns()
             self._report()
 

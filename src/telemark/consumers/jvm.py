@@ -59,7 +59,8 @@ class ConsumerJvm:
                 start_new_session=True,  # Ctrl-C is for the runner, which stops us in order
             )
         self._log = log
-        threading.Thread(target=self._listen, daemon=True, name="jms-consumer-lines").start()
+        self._listener = threading.Thread(target=self._listen, daemon=True, name="jms-consumer-lines")
+        self._listener.start()
         self._send(settings)
 
     @property
@@ -69,12 +70,13 @@ class ConsumerJvm:
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            with suppress(json.JSONDecodeError):
-                message = json.loads(line)
-                with self._arrived:
-                    self._latest[message["is"]] = message
-                    self._arrived.notify_all()
+        with self._process.stdout as lines:
+            for line in lines:
+                with suppress(json.JSONDecodeError):
+                    message = json.loads(line)
+                    with self._arrived:
+                        self._latest[message["is"]] = message
+                        self._arrived.notify_all()
         self._process.wait()
         with self._arrived:
             self._arrived.notify_all()
@@ -156,6 +158,7 @@ class ConsumerJvm:
         if self._process.stdin is not None:
             with suppress(BrokenPipeError):
                 self._process.stdin.close()
+        self._listener.join(STOP_TIMEOUT_S)
 
 
 def _ending(code: int) -> str:

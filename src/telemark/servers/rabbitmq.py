@@ -43,6 +43,7 @@ class RabbitMq(LocalServer):
         "fsync": SYNC_NOTE,
     }
     start_timeout_s = 90.0
+    counter_lag_s = 2.5  # statistics are collected every second, then summed up for the management API
     stop_grace_s = 20.0
     counters_lag_s = 6.0  # statistics are collected every second and cached by the management interface
 

@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "search": "search",
     "calibrate": "calibrate",
     "servers": "servers",
+    "loopback": "loopback",
     "doctor": "doctor",
     "report": "report",
     "compare": "compare",

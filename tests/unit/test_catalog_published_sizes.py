@@ -205,6 +205,7 @@ def test_scalagent_builds_partitions_of_a_thousand() -> None:
             plan.load.period_ms,
             plan.load.partitions,
         )
+        assert "3g" == plan.server_options["heap"]
         assert (60, 240) == (plan.phases.warmup_s, plan.phases.measure_s)
         assert {"plain-publishers": 1024, "plain-subscribers": 32_768} == {
             listener.name: listener.socket_buffer for listener in plan.listeners

@@ -22,8 +22,11 @@ class Problems:
 
     def add(self, path: str, found: object, expected: str) -> None:
         """One problem: where, the value found, what is allowed there."""
-        shown = found if isinstance(found, str) and found.startswith("unknown") else f"found {_shown(found)}"
-        self.found.append(f"{self.file}: {path}: {shown}, expected {expected}")
+        self.say(path, f"found {_shown(found)}", expected)
+
+    def say(self, path: str, statement: str, expected: str) -> None:
+        """One problem that is no value: a key that is missing or unknown."""
+        self.found.append(f"{self.file}: {path}: {statement}, expected {expected}")
 
 
 def _shown(value: object) -> str:
@@ -41,13 +44,13 @@ def check_table(name: str, table: object, path: str, problems: Problems, *, part
         if key not in definition:
             near = difflib.get_close_matches(key, definition, 1)
             hint = f" (did you mean {near[0]}?)" if near else ""
-            problems.add(_join(path, key), f"unknown key{hint}", f"one of {', '.join(definition)}")
+            problems.say(_join(path, key), f"unknown key{hint}", f"one of {', '.join(definition)}")
         else:
             check_value(definition[key], value, _join(path, key), problems, partial=partial)
     if not partial:
         for key, rule in definition.items():
             if rule.required and key not in table:
-                problems.add(_join(path, key), "unknown: the key is missing", rule.about)
+                problems.say(_join(path, key), "missing", rule.about)
 
 
 def _join(path: str, key: str) -> str:
@@ -76,7 +79,7 @@ def _check_tables(name: str, value: object, path: str, problems: Problems) -> No
         # What a `when` changes is partial: the family has the rest.
         check_table(name, table, f"{path}[{number}]", problems, partial=name == "when")
         if name == "when" and isinstance(table, Mapping) and "match" not in table:
-            problems.add(f"{path}[{number}].match", "unknown: the key is missing", "the values it applies to")
+            problems.say(f"{path}[{number}].match", "missing", "the values it applies to")
 
 
 def _check_map(name: str, value: object, path: str, problems: Problems, partial: bool) -> None:
@@ -115,13 +118,13 @@ def _check_lookup(item: Mapping[str, Any], path: str, problems: Problems) -> Non
     for name, value in item.items():
         kinds = {"published": str, "by": list, "like": Mapping}
         if name not in kinds:
-            problems.add(_join(path, name), "unknown key", "one of published, by, like")
+            problems.say(_join(path, name), "unknown key", "one of published, by, like")
         elif not isinstance(value, kinds[name]):
             problems.add(
                 _join(path, name), value, {"published": "a metric's name", "by": "a list"}.get(name, "a table")
             )
     if "published" not in item:
-        problems.add(_join(path, "published"), "unknown: the key is missing", "a metric's name")
+        problems.say(_join(path, "published"), "missing", "a metric's name")
 
 
 def _check_lists(key: Key, value: object, path: str, problems: Problems) -> None:

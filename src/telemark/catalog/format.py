@@ -7,7 +7,7 @@ disagree with the other. The planner turns checked tables into the dataclasses o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from telemark.model.capabilities import CAPABILITIES
@@ -34,21 +34,21 @@ class Key:
     expression: bool = True  # may also be "<parameter>" text
 
 
-def _text(about: str, **more: object) -> Key:
-    return Key("text", about, **more)  # type: ignore[arg-type]
+def _text(about: str, *, required: bool = False, allowed: tuple[str, ...] | None = None, pattern: bool = False) -> Key:
+    return Key("text", about, required=required, allowed=allowed, pattern=pattern)
 
 
-def _whole(about: str, minimum: float = 0, **more: object) -> Key:
-    return Key("integer", about, minimum=minimum, **more)  # type: ignore[arg-type]
+def _whole(about: str, minimum: float = 0, *, required: bool = False, allowed: tuple[int, ...] | None = None) -> Key:
+    return Key("integer", about, required=required, allowed=allowed, minimum=minimum)
 
 
-def _number(about: str, minimum: float = 0, **more: object) -> Key:
-    return Key("number", about, minimum=minimum, **more)  # type: ignore[arg-type]
+def _number(about: str, *, required: bool = False) -> Key:
+    return Key("number", about, required=required, minimum=0)
 
 
 def _fixed(key: Key) -> Key:
     """The same key, without expressions: it is read before any parameter has a value."""
-    return Key(key.kind, key.about, key.required, key.allowed, key.minimum, key.table, key.pattern, expression=False)
+    return replace(key, expression=False)
 
 
 _QOS = (0, 1, 2)

@@ -91,9 +91,9 @@ def _parse(path: Path, problems: Problems) -> dict[str, Any] | None:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        problems.add(str(path), "unknown file", f"a readable scenario file ({error.strerror})")
+        problems.say(str(path), f"cannot be read ({error.strerror})", "a scenario file")
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        problems.add("the file", str(error), "valid TOML")
+        problems.say("the file", str(error), "valid TOML")
     return None
 
 

@@ -177,7 +177,7 @@ def _check(tables: Mapping[str, Any], problems: Problems) -> None:
         if wrong:
             problems.found.append(f"{problems.file}: thresholds[{number}]: {wrong}")
     if not any(table.get("count") for table in tables.get("groups", {}).values()):
-        problems.add("groups", "unknown: no devices", "a group whose count is above 0")
+        problems.say("groups", "no devices", "a group whose count is above 0")
 
 
 @lru_cache(maxsize=1024)

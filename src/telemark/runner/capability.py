@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from telemark.errors import ConfigError
 from telemark.model.plan import RunPlan
-from telemark.servers.contract import CAPABILITIES, ServerAdapter
+from telemark.servers.contract import CAPABILITIES, ServerAdapter, WithProfiles
 
 
 def missing_capabilities(plan: RunPlan, adapter: ServerAdapter) -> tuple[str, ...]:
@@ -16,11 +16,12 @@ def missing_capabilities(plan: RunPlan, adapter: ServerAdapter) -> tuple[str, ..
 
 def describe_missing(plan: RunPlan, adapter: ServerAdapter) -> str | None:
     """One sentence; None when nothing is missing."""
-    lacking = missing_capabilities(plan, adapter)
+    lacking = [f"{CAPABILITIES.get(name, 'unknown')} ({name})" for name in missing_capabilities(plan, adapter)]
+    if isinstance(adapter, WithProfiles) and plan.profile not in adapter.profiles:
+        lacking.append(f"the profile {plan.profile} ({adapter.profile_note(plan.profile)})")
     if not lacking:
         return None
-    words = "; ".join(f"{CAPABILITIES.get(name, 'unknown capability')} ({name})" for name in lacking)
-    return f"{plan.suite}/{plan.scenario} on {adapter.name}: the server lacks {words}"
+    return f"{plan.suite}/{plan.scenario} on {adapter.name}: the server lacks {'; '.join(lacking)}"
 
 
 def refuse_unable(plan: RunPlan, adapter: ServerAdapter) -> None:

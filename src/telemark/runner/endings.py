@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from telemark.errors import ExitCode, TelemarkError
+from telemark.errors import ConfigError, ExitCode, TelemarkError
 from telemark.runner.interruption import Interrupted
 
 
@@ -36,6 +36,8 @@ def describe_end(problem: BaseException | None) -> Ending:
         return Ending("interrupted", "interrupted", None, ExitCode.INTERRUPTED, "note")
     if isinstance(problem, TelemarkError):
         event = _EVENTS.get(problem.exit_code, "note")
-        return Ending("failed", problem.message, problem.hint, problem.exit_code, event)
+        details = problem.problems if isinstance(problem, ConfigError) else ()
+        reason = ": ".join([problem.message, "; ".join(details)]) if details else problem.message
+        return Ending("failed", reason, problem.hint, problem.exit_code, event)
     reason = f"fault of the runner: {type(problem).__name__}: {problem}"
     return Ending("failed", reason, "please report this", ExitCode.ENGINE_FAILED, "note")

@@ -74,6 +74,13 @@ class WithLogin(Protocol):
 
 
 @runtime_checkable
+class WithProfiles(Protocol):
+    """An adapter that offers some profiles only, each with a sentence on what it means here."""
+
+    profiles: Mapping[Profile, str]
+
+
+@runtime_checkable
 class WithCounterLag(Protocol):
     """An adapter whose server renews its counters now and then only.
 

@@ -47,7 +47,8 @@ class LoopbackServer(LocalServer):
         | {"shared", "shared-3.1.1", "durable", "faults"}
     )
     profiles: ClassVar[Mapping[Profile, str]] = {
-        "memory": "nothing is written to disk; sessions live as long as the process"
+        "memory": "nothing is written to disk; sessions live as long as the process",
+        "durable": "sessions outlive their connections but are kept in memory: nothing is written to disk",
     }
     start_timeout_s = 20.0
 

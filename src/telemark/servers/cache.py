@@ -25,7 +25,17 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from telemark.errors import RequirementError
 
-COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
+MAVEN_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
+MAVEN_HINT = "install Maven (Debian: apt install maven)"
+PROJECT = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>telemark</groupId><artifactId>class-path</artifactId><version>1</version>
+  <dependencies><dependency>
+    <groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>
+  </dependency></dependencies>
+</project>
+"""
 _TRANSFER = re.compile(r"Progress \(\d+\): ([\d.]+)/([\d.]+) ([kM])B")
 
 
@@ -95,11 +105,35 @@ def install_distribution(artifact: MavenArtifact) -> Path:
     return inner if inner.is_dir() else folder
 
 
+def install_class_path(artifact: MavenArtifact) -> Path:
+    """A library with everything it depends on, as a folder of jar files; returns the folder.
+
+    The library itself is checked against its pin; Maven checks the rest against the sums its repository publishes.
+    """
+
+    def fill(work: Path) -> None:
+        project = work / "pom.xml"
+        names = {"group": artifact.group, "artifact": artifact.artifact, "version": artifact.version}
+        project.write_text(PROJECT.format(**names))
+        options = ["--strict-checksums", f"-DoutputDirectory={work}", "-DincludeScope=runtime"]
+        command = ["mvn", "-f", str(project), f"{MAVEN_PLUGIN}:copy-dependencies", *options]
+        run_with_progress(command, f"{artifact.artifact} {artifact.version}", MAVEN_HINT)
+        verify(work / artifact.file_name, artifact)
+
+    return install(f"{artifact.artifact}-{artifact.version}", fill)
+
+
 def fetch(artifact: MavenArtifact, folder: Path) -> Path:
     """Download one artifact into the folder and check it."""
-    command = ["mvn", COPY_GOAL, f"-Dartifact={artifact.coordinates}", f"-DoutputDirectory={folder}"]
-    run_with_progress(command, artifact.file_name, "install Maven (Debian: apt install maven)")
+    command = ["mvn", f"{MAVEN_PLUGIN}:copy", f"-Dartifact={artifact.coordinates}", f"-DoutputDirectory={folder}"]
+    run_with_progress(command, artifact.file_name, MAVEN_HINT)
     path = folder / artifact.file_name
+    verify(path, artifact)
+    return path
+
+
+def verify(path: Path, artifact: MavenArtifact) -> None:
+    """Delete and refuse a file that is not the one whose SHA-512 is pinned."""
     found = checksum(path)
     if found != artifact.sha512:
         path.unlink(missing_ok=True)
@@ -107,7 +141,6 @@ def fetch(artifact: MavenArtifact, folder: Path) -> Path:
             f"{artifact.file_name}: SHA-512 {artifact.sha512[:16]}... expected, {found[:16]}... found",
             hint="the download is damaged or not the published file; it was deleted, try again",
         )
-    return path
 
 
 def checksum(path: Path) -> str:

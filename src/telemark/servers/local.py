@@ -157,6 +157,14 @@ class LocalServer(ABC):
         """The run's pre-shared keys, one for each device."""
         return make_psk_file(self.directory / "certificates" / "psk.txt", max(1, self.request.devices))
 
+    def only_listener(self, security: str) -> Listener | None:
+        """The one listener of that kind, for servers that have no more; several are refused."""
+        found = [each for each in self.request.listeners if each.security == security]
+        if len(found) > 1:
+            names = ", ".join(each.name for each in found)
+            raise ConfigError(f"{self.name}: one listener with security {security} expected, asked for {names}")
+        return found[0] if found else None
+
     def spawn(self, process: ServerProcess) -> ServerProcess:
         """Start a process and remember it, so that it is ended with the server whatever happens next."""
         self._processes.append(process)

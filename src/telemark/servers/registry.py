@@ -18,6 +18,11 @@ ADAPTERS: dict[str, tuple[str, str]] = {
     "rabbitmq": ("rabbitmq", "RabbitMq"),
     "activemq": ("activemq", "ActiveMq"),
     "artemis": ("artemis", "Artemis"),
+    "hivemq": ("hivemq", "HiveMq"),
+    "moquette": ("moquette", "Moquette"),
+    "mochi": ("mochi", "Mochi"),
+    "aedes": ("aedes", "Aedes"),
+    "nats": ("nats", "Nats"),
     "remote": ("remote", "Remote"),
 }
 SCHEMES = ("mqtt://", "mqtts://")

@@ -35,7 +35,7 @@ class Estimate:
     topics: int
     messages_in: float | None  # a second; None for a closed loop
     messages_out: float | None
-    seconds: float  # connect at the planned rate, hold, warm-up, measure; drain not counted
+    seconds: float  # connect at the planned rate, hold, warm-up, measure; not drain. A load with a limit may end early
     processes: int
     files_per_process: int
     files: int  # sockets of the devices and, on the same host, of the server

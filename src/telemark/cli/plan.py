@@ -102,7 +102,7 @@ def _print(console: Console, answers: Sequence[Answer], host: HostFacts, size: S
         f"{host.cores} cores, {host.memory_bytes / 2**30:.1f} GiB free, {host.limits.open_files:,} files per process"
     )
     console.print(
-        f"this host ({facts}) can run {able} of {len(answers)} points; all take at least {_duration(seconds)}",
+        f"this host ({facts}) can run {able} of {len(answers)} points; all of them take {_bound(answers)}{_duration(seconds)} without draining",
         highlight=False,
     )
 
@@ -128,10 +128,15 @@ def _table(title: str, answers: Sequence[Answer]) -> Table:
             str(needed.processes),
             f"{needed.files_per_process:,}",
             f"{needed.memory_bytes / 2**20:,.0f} MiB",
-            _duration(needed.seconds),
+            _bound([answer]) + _duration(needed.seconds),
             "no" if answer.obstacles else "yes",
         )
     return table
+
+
+def _bound(answers: Sequence[Answer]) -> str:
+    """A load with a limit ends when it is reached: its length is the longest it can take."""
+    return "up to " if any(answer.plan.load.limit is not None for answer in answers) else ""
 
 
 def _rate(value: float | None) -> str:

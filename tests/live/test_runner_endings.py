@@ -66,10 +66,11 @@ def scenario(folder: Path, phases: str, connect_rate: float = 500) -> str:
     return str(path)
 
 
-def start(folder: Path, phases: str, connect_rate: float = 500) -> TelemarkProgram:
+def start(folder: Path, phases: str, connect_rate: float = 500, faults: str = "") -> TelemarkProgram:
     """`telemark run` of that scenario on the built-in server."""
     file = scenario(folder, phases, connect_rate)
-    return TelemarkProgram("run", file, "--server", "loopback", "--out", str(folder / "runs"), "--campaign", "c")
+    arguments = ("run", file, "--server", "loopback", "--out", str(folder / "runs"), "--campaign", "c")
+    return TelemarkProgram(*arguments, "--option", f"faults={faults}")
 
 
 def run_folder(folder: Path) -> Path:
@@ -88,19 +89,20 @@ def assert_readable(folder: Path) -> RunFile:
 
 
 PHASES = [
-    ("connect", "measure_s = 60", 1),
-    ("hold", "measure_s = 60, hold_s = 60", 500),
-    ("warmup", "measure_s = 60, warmup_s = 60", 500),
-    ("measure", "measure_s = 60", 500),
+    ("connect", "measure_s = 60", 1, ""),
+    ("hold", "measure_s = 60, hold_s = 60", 500, ""),
+    ("warmup", "measure_s = 60, warmup_s = 60", 500, ""),
+    ("measure", "measure_s = 60", 500, ""),
+    ("drain", "measure_s = 0.5, drain_timeout_s = 60", 500, "drop=10"),  # what was dropped is waited for
 ]
 
 
-@pytest.mark.parametrize(("phase", "phases", "connect_rate"), PHASES, ids=[phase for phase, _, _ in PHASES])
+@pytest.mark.parametrize(("phase", "phases", "connect_rate", "faults"), PHASES, ids=[row[0] for row in PHASES])
 def test_an_interruption_leaves_no_process_and_a_readable_folder(
-    tmp_path: Path, phase: str, phases: str, connect_rate: float
+    tmp_path: Path, phase: str, phases: str, connect_rate: float, faults: str
 ) -> None:
     """Exit code 130, state interrupted, within five seconds, in every phase."""
-    with start(tmp_path, phases, connect_rate) as program:
+    with start(tmp_path, phases, connect_rate, faults) as program:
         program.wait_for_phase(phase)
         started = time.monotonic()
         program.child.send_signal(signal.SIGTERM if phase == "hold" else signal.SIGINT)

@@ -1,6 +1,6 @@
 //! From the schedule to the publishers' queues.
 
-use super::Reactor;
+use super::{Reactor, ROUND_NS};
 use crate::plan::Shape;
 use crate::schedule::{Due, Schedule, Windowed};
 
@@ -89,6 +89,11 @@ impl Reactor {
 
     fn load_open(&mut self, mut schedule: Schedule, mut rates: usize) {
         let (changes, now) = self.hub.rates_since(rates);
+        if now < self.last_round_ns + ROUND_NS {
+            // Woken by something else: what is due goes out together with what becomes due in this round.
+            self.loader = Loader::Open { schedule, rates };
+            return;
+        }
         rates += changes.len();
         for (at_ns, rate) in changes {
             schedule.set_rate(at_ns, rate);

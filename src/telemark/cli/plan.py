@@ -101,8 +101,9 @@ def _print(console: Console, answers: Sequence[Answer], host: HostFacts, size: S
     facts = (
         f"{host.cores} cores, {host.memory_bytes / 2**30:.1f} GiB free, {host.limits.open_files:,} files per process"
     )
+    length = _bound(answers) + _duration(seconds)
     console.print(
-        f"this host ({facts}) can run {able} of {len(answers)} points; all of them take {_bound(answers)}{_duration(seconds)} without draining",
+        f"this host ({facts}) can run {able} of {len(answers)} points; together they take {length} without draining",
         highlight=False,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from telemark.errors import ConfigError
@@ -62,7 +63,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             response = self.server.app.respond(address.path, address.query)
         except Exception as error:
-            self.log_error("%s failed: %r", self.path, error)
+            self.log_message("%s failed: %r", self.path, error)
             response = Response(HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain", b"this page failed, see the terminal\n")
         self._send(response, with_body)
 
@@ -86,3 +87,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Requests that went well are not worth a line on the terminal."""
+
+    def log_error(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the library's
+        """Nor are connections that a browser left open and silent."""

@@ -11,13 +11,15 @@ const telemarkPage = (() => {
     if (spec) telemarkCharts.draw(element, spec);
   }
 
-  // A closed section has no width to draw into: such charts wait until they are shown.
+  // Charts of a closed section wait until they are shown.
+  const isOpen = (element) => element.closest("details:not([open])") === null;
+
   function drawAll() {
-    chartElements().filter((element) => element.clientWidth > 0).forEach(drawOne);
+    chartElements().filter((element) => isOpen(element) && !element.dataset.drawn).forEach(drawOne);
   }
 
   function redraw() {
-    chartElements().filter((element) => element.dataset.drawn && element.clientWidth > 0).forEach(drawOne);
+    chartElements().filter((element) => element.dataset.drawn).forEach(drawOne);
   }
 
   function watch() {

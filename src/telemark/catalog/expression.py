@@ -22,14 +22,6 @@ class ExpressionError(ValueError):
     """The expression names no known parameter or cannot be computed; the message says which."""
 
 
-def names_in(text: str) -> set[str]:
-    """Parameters an expression or a text with expressions mentions."""
-    found: set[str] = set()
-    for inner in REFERENCE.findall(text):
-        found |= {word for word in re.split(r"[-+*/%]", inner) if _NAME.match(word)}
-    return found
-
-
 def substitute(text: str, parameters: Mapping[str, Scalar]) -> Scalar:
     """The text with every `<...>` replaced; a text that is nothing but one `<...>` keeps its type.
 

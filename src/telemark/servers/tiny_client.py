@@ -60,7 +60,16 @@ class TinyClient:
     def open(self, username: str | None = None, password: str | None = None, timeout_s: float = 5.0) -> TinyClient:
         """Connect and log in. Raises UnreachableError, CertificateRefusedError or LoginRefusedError."""
         self._socket = _connect(self._endpoint, timeout_s)
-        self._send(CONNECT, _connect_body(self._client_id, self._keep_alive_s, username, password))
+        try:
+            self._send(CONNECT, _connect_body(self._client_id, self._keep_alive_s, username, password))
+            self._read_answer(timeout_s)
+        except BaseException:
+            self._socket.close()
+            self._socket = None
+            raise
+        return self
+
+    def _read_answer(self, timeout_s: float) -> None:
         kind, body = self._packet(timeout_s)
         if kind & 0xF0 != CONNACK or len(body) < 2:
             raise UnreachableError(
@@ -72,7 +81,6 @@ class TinyClient:
                 f"the server at {_address(self._endpoint)} refused the login: {reason}",
                 hint="check the user name and the variable or file the password is read from",
             )
-        return self
 
     def subscribe(self, *filters: str) -> None:
         """Ask for the topics at QoS 0; deliveries may begin at once."""

@@ -27,6 +27,8 @@ COMMANDS: dict[str, str] = {
     "servers": "servers",
     "loopback": "loopback",
     "doctor": "doctor",
+    "analyze": "analyze",
+    "sql": "sql",
     "report": "report",
     "compare": "compare",
     "serve": "serve",

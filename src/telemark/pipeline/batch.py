@@ -1,0 +1,44 @@
+"""Runs that one Spark job analyses together.
+
+A job costs a second or two however little it reads, so small runs share one; large runs go alone. Inside a job
+a run is its place in the batch, column `r`: it fits into the packed keys where a name would not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from telemark.store.layout import RunFolder
+
+MOST_RUNS: Final = 8  # plans grow with the runs; more gains nothing
+PHASES: Final = ("outside", "connect", "hold", "warmup", "measure", "drain", "stop")  # place = code in packed keys
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Runs with distinct (campaign, run) names, in order of `r`."""
+
+    runs: tuple[RunFolder, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.runs) <= 32:
+            raise ValueError(f"a batch has 1 to 32 runs, found {len(self.runs)}")
+
+    def __iter__(self) -> Iterator[tuple[int, RunFolder]]:
+        return iter(enumerate(self.runs))
+
+
+def batches(runs: Sequence[RunFolder], weights: Sequence[int], most_weight: int) -> list[Batch]:
+    """Cut runs into batches of at most MOST_RUNS runs and `most_weight` together; a heavier run goes alone."""
+    found: list[Batch] = []
+    group: list[RunFolder] = []
+    total = 0
+    for run, weight in zip(runs, weights, strict=True):
+        if group and (len(group) == MOST_RUNS or total + weight > most_weight):
+            found.append(Batch(tuple(group)))
+            group, total = [], 0
+        group.append(run)
+        total += weight
+    return [*found, Batch(tuple(group))] if group else found

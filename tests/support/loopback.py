@@ -131,13 +131,21 @@ class Device:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Disconnect in order. Safe to call when the connection is gone."""
         self.client.disconnect()
+        self._end()
+
+    def _end(self) -> None:
         self.client.loop_stop()
+        self.client._reset_sockets()  # paho leaves this to the garbage collector, which warns of open sockets
 
     def vanish(self) -> None:
         """Lose the connection without a DISCONNECT."""
         self.client.socket().shutdown(socket.SHUT_RDWR)
-        self.client.loop_stop()
+        self._end()
 
     @property
     def session_present(self) -> bool:

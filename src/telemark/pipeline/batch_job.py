@@ -204,6 +204,7 @@ class Small:
     counters: intervals.Cells
     health_seconds: intervals.Cells
     health_phases: dict[int, list[Row]]
+    cores: dict[int, list[Row]]
     connections: dict[int, Row]
     refusals: dict[int, int]
 
@@ -214,15 +215,24 @@ def small(records: Records) -> Small:
     counted = _rows(intervals.counters(records.table("counters"))) if records.has("counters") else []
     health_seconds = _rows(health.for_intervals(seconds)) if records.has("health") else []
     health_phases = _rows(health.by_phase(records, seconds)) if records.has("health") else []
+    cores = _rows(health.cores(records)) if records.has("health") else []
     connected = _rows(summaries.connections(records)) if records.has("connections") else []
     refused = _rows(summaries.refusals(records)) if records.has("events") else []
     return Small(
         intervals.counter_cells(counted),
         intervals.health_cells(health_seconds),
-        {place: [row for row in health_phases if row["r"] == place] for place, _ in records.batch},
+        _by_place(health_phases),
+        _by_place(sorted(cores, key=lambda row: (row["second"], row["core"]))),
         {row["r"]: row for row in connected},
         {row["r"]: row["refusals"] for row in refused},
     )
+
+
+def _by_place(rows: list[Row]) -> dict[int, list[Row]]:
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["r"], []).append(row)
+    return found
 
 
 def analyse_batch(records: Records, numbering: Numbering) -> dict[str, Tables]:
@@ -246,7 +256,7 @@ def _assemble(batch: Batch, times: Durations, kept: Integrity, rest: Small) -> d
             integrity=kept.totals[place],
             connections=rest.connections.get(place, {}),
             refusals=rest.refusals.get(place, 0),
-            health=rest.health_phases[place],
+            health=rest.health_phases.get(place, []),
         )
         point, resources = rows_of(parts)
         rows = {
@@ -254,6 +264,7 @@ def _assemble(batch: Batch, times: Durations, kept: Integrity, rest: Small) -> d
             "latency": latencies,
             "distribution": times.distribution.get(place, []),
             "intervals": seconds,
+            "cores": [{name: row[name] for name in ("second", "core", "busy")} for row in rest.cores.get(place, [])],
             "offenders": kept.offenders[place],
             "resources": [resources],
         }

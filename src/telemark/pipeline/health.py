@@ -59,6 +59,14 @@ def for_intervals(seconds: DataFrame) -> DataFrame:
     )
 
 
+def cores(records: Records) -> DataFrame:
+    """(r, second, core, busy) of every core of the host."""
+    number = F.regexp_extract("instance", r"(\d+)$", 1)
+    samples = records.marked("health", _timed).where((F.col("source") == "host") & (F.col("metric") == "cpu_busy"))
+    numbered = samples.withColumn("core", F.when(number != "", number).cast("int")).where("core is not null")
+    return numbered.groupBy("r", "second", "core").agg(F.avg("value").alias("busy"))
+
+
 def _any(conditions: list[Column]) -> Column:
     first, *rest = conditions
     for condition in rest:

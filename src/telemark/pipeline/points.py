@@ -193,17 +193,29 @@ def _copies(parts: Parts) -> float | None:
 def _steadiness(parts: Parts) -> tuple[Steadiness, bool]:
     """The decision, and whether the backlog is the server's own count."""
     seconds = parts.measured
-    buffered = _column(seconds, "buffered_messages")
-    seen = len(buffered) >= max(len(seconds) // 2, 3)  # a server may be slower to ask than once a second
+    buffered = _filled([row.get("buffered_messages") for row in seconds])
+    seen = buffered is not None
     copies = _copies(parts)
     if copies is None or len(_column(seconds, "intended")) < len(seconds):
-        line = slope_of(buffered) if seen else None
+        line = slope_of(buffered) if buffered else None
         return Steadiness(None, "it is not known what was owed to whom", "unknown", backlog=line), seen
     offered = [row["intended"] * copies for row in seconds]
     delivered = [float(row["received"]) for row in seconds]
     latencies = [row.get("latency_p50_us") for row in seconds]
-    own = buffered if seen else waiting(offered, delivered)
+    own = buffered if buffered is not None else waiting(offered, delivered)
     return decide(offered, delivered, latencies, own), seen
+
+
+def _filled(values: Sequence[float | None]) -> list[float] | None:
+    """A count the server gives less often than every second holds until the next one; None when it gives too few."""
+    known = [value for value in values if value is not None]
+    if len(known) < max(len(values) / 10, 3):
+        return None
+    last, found = known[0], []
+    for value in values:
+        last = last if value is None else value
+        found.append(last)
+    return found
 
 
 def _warnings(parts: Parts, point: Row, backlog_seen: bool) -> list[str]:

@@ -16,6 +16,8 @@ from telemark.errors import RequirementError
 MINIMUM_JAVA: Final = 17
 _HINT: Final = f"install Java {MINIMUM_JAVA} or newer (Debian: apt install openjdk-17-jre-headless) or set JAVA_HOME"
 
+_LOG_SETTINGS: Final = Path(__file__).with_name("log4j2.properties")
+
 SETTINGS: Final[dict[str, str]] = {
     "spark.app.name": "telemark",
     "spark.ui.enabled": "false",  # no port is opened, a second sooner ready
@@ -27,7 +29,7 @@ SETTINGS: Final[dict[str, str]] = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.parquet.mergeSchema": "false",  # schemas are ours and explicit
     "spark.python.sql.dataFrameDebugging.enabled": "false",  # noting where each column was made costs most of its time
-    "spark.log.level": "ERROR",
+    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
 }
 LOCAL_SETTINGS: Final[dict[str, str]] = {
     "spark.driver.memory": "2g",  # aggregates of 60 M rows need about 1 GB
@@ -88,9 +90,7 @@ def start_session(master: str | None = None) -> SparkSession:
     for name, value in (SETTINGS | local).items():
         builder = builder.config(name, value)
     try:
-        session = builder.getOrCreate()
+        return builder.getOrCreate()
     except Exception as error:
         first = str(error).strip().splitlines() or ["no message"]
         raise RequirementError(f"Spark did not start on {where}: {first[0]}", hint="is the master right?") from error
-    session.sparkContext.setLogLevel("ERROR")
-    return session

@@ -79,8 +79,9 @@ The rows of the `health` record table. Generated from `telemark.store.health_met
 
 Samples are taken about once a second, on the engine's clock. A sample that is slow to take (the proportional memory
 of a large process, the queues of many thousand sockets) is taken less often, every five seconds at least, so that
-watching costs about a percent of a core each. What could not be sampled has no row. Socket queues have no instance: they are summed over the
-connections of the run's listeners, the server's ends under `server`, the devices' ends under `engine`.
+watching costs about a percent of a core each. What could not be sampled has no row. Socket queues have no instance:
+they are summed over the connections of the run's listeners, the server's ends under `server`, the devices' ends under
+`engine`.
 """
 
 

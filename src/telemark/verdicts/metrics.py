@@ -62,7 +62,7 @@ SHORT_NAMES: Final[dict[str, Metric]] = {name: COLUMNS[column] for name, column 
 
 METRICS: Final[dict[str, Metric]] = COLUMNS | SHORT_NAMES
 
-# Named in messages; the whole list is docs/reference/results.md.
+# Named in messages; the whole list is docs/reference/result-tables.md.
 COMMON: Final = (
     "p50", "p95", "p99", "mean_latency", "max_latency", "rate", "lost", "duplicate", "reordered", "violations",
     "dropped", "connect_mean", "connect_failures", "disconnects", "cpu", "memory",

@@ -112,5 +112,6 @@ def parse_thresholds(texts: str | Iterable[str]) -> tuple[Threshold, ...]:
         except ConfigError as error:
             problems.append(error.message)
     if problems:
-        raise ConfigError("thresholds cannot be used", problems=tuple(problems), hint="see docs/reference/results.md")
+        hint = "see docs/reference/result-tables.md"
+        raise ConfigError("thresholds cannot be used", problems=tuple(problems), hint=hint)
     return tuple(found)

@@ -152,6 +152,14 @@ impl Device {
         }
     }
 
+    /// Closes the connection. OpenSSL would forget a TLS session that ends without a farewell: it is to be resumed.
+    pub fn close(&mut self) {
+        if let Some(mut stream) = self.stream.take() {
+            stream.keep_session();
+        }
+        self.leftover = None;
+    }
+
     /// Whether bytes wait for room in the socket.
     pub fn is_blocked(&self) -> bool {
         self.leftover

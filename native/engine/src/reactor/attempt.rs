@@ -299,8 +299,7 @@ impl Reactor {
         self.totals.ready -= i64::from(state == State::Ready);
         self.disconnect_books(place, now);
         let device = &mut self.devices[place];
-        device.stream = None;
-        device.leftover = None;
+        device.close();
         device.failures += 1;
         self.try_later(place, fault.is_final, now);
     }

@@ -48,7 +48,7 @@ impl Reactor {
             State::Gone | State::Leaving => {}
             State::Waiting | State::Connecting | State::Securing | State::Greeting => {
                 let device = &mut self.devices[place];
-                device.stream = None;
+                device.close();
                 device.attempt = None;
                 device.state = State::Gone;
             }
@@ -72,8 +72,7 @@ impl Reactor {
     /// The server closed its end too.
     pub(super) fn depart(&mut self, place: usize) {
         let device = &mut self.devices[place];
-        device.stream = None;
-        device.leftover = None;
+        device.close();
         device.state = State::Gone;
         self.totals.connected -= 1;
     }

@@ -1,0 +1,67 @@
+"""The documentation says what the program does."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from telemark.catalog import load, plan_points
+from telemark.cli.main import COMMANDS, telemark
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+WRITTEN_BY_HAND = [page for page in PAGES if page.parent.name != "reference"]
+
+
+def commands_in(page: Path) -> list[list[str]]:
+    """Every `telemark ...` line of the page's code blocks, as words."""
+    blocks = re.findall(r"^```\w*\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    texts = [line.strip() for line in lines if line.strip().startswith(("telemark ", ".venv/bin/telemark "))]
+    return [shlex.split(re.sub(r"[<>]", "", text), comments=True)[1:] for text in texts]
+
+
+def test_the_generated_reference_is_up_to_date() -> None:
+    """Run `make docs` when this fails."""
+    done = subprocess.run([sys.executable, "docs/generate.py", "--check"], cwd=ROOT, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", WRITTEN_BY_HAND, ids=lambda page: page.name)
+def test_every_command_in_the_docs_parses(page: Path) -> None:
+    """Options and commands named in the text exist."""
+    context = click.Context(telemark)
+    for words in commands_in(page):
+        command = telemark.get_command(context, words[0])
+        assert command is not None, words
+        if isinstance(command, click.Group):
+            continue
+        command.make_context(words[0], [word for word in words[1:] if word != "..."], resilient_parsing=False)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
+
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_command_explains_itself() -> None:
+    context = click.Context(telemark)
+    commands = {name: telemark.get_command(context, name) for name in COMMANDS}
+
+    assert [name for name, command in commands.items() if command is None or not command.help] == []
+
+
+def test_the_example_scenario_of_the_guide_plans_at_every_size() -> None:
+    catalog = load([ROOT / "docs" / "guides" / "my-scenario.toml"])
+    scenario = catalog.find("my-company/sensors")
+
+    assert [2, 2, 1] == [len(plan_points(scenario, size, {})) for size in ("quick", "laptop", "published")]

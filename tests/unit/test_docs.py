@@ -29,7 +29,9 @@ def commands_in(page: Path) -> list[list[str]]:
 
 def test_the_generated_reference_is_up_to_date() -> None:
     """Run `make docs` when this fails."""
-    done = subprocess.run([sys.executable, "docs/generate.py", "--check"], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "docs/generate.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
 
     assert done.returncode == 0, done.stderr
 
@@ -41,9 +43,8 @@ def test_every_command_in_the_docs_parses(page: Path) -> None:
     for words in commands_in(page):
         command = telemark.get_command(context, words[0])
         assert command is not None, words
-        if isinstance(command, click.Group):
-            continue
-        command.make_context(words[0], [word for word in words[1:] if word != "..."], resilient_parsing=False)
+        known = {option for parameter in command.params for option in parameter.opts}
+        assert {word.partition("=")[0] for word in words if word.startswith("-")} <= known, words
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

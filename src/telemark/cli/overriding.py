@@ -48,11 +48,11 @@ def read_overrides(settings: Mapping[str, Any]) -> dict[str, Value | list[Value]
 
 
 def _values(text: str) -> Value | list[Value]:
-    values = [_typed(part) for part in text.split(",")]
+    values = [typed(part) for part in text.split(",")]
     return values if len(values) > 1 else values[0]
 
 
-def _typed(text: str) -> Value:
+def typed(text: str) -> Value:
     """Numbers and true/false become what they look like."""
     if text in ("true", "false"):
         return text == "true"

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 from rich.console import Console
 
+from telemark.cli.overriding import Value, typed
 from telemark.errors import ConfigError, ExitCode
 from telemark.runner import CampaignOptions, CampaignOutcome, run_campaign
 from telemark.runner.pinning import parse_pins
@@ -17,7 +18,6 @@ from telemark.runner.view import choose_view
 from telemark.store.layout import DEFAULT_OUT
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-Value = str | int | float | bool
 
 _VERDICT_CODES = {"pass": ExitCode.PASSED, "fail": ExitCode.THRESHOLD_FAILED, "no verdict": ExitCode.NO_VERDICT}
 
@@ -110,19 +110,7 @@ def named_values(texts: Sequence[str]) -> dict[str, Value]:
         name, equals, value = text.partition("=")
         if not name or not equals:
             problems.append(f"found {text!r}, expected NAME=VALUE")
-        values[name] = number_or_text(value)
+        values[name] = typed(value)
     if problems:
         raise ConfigError(problems[0], problems=tuple(problems[1:]))
     return values
-
-
-def number_or_text(text: str) -> Value:
-    """The value a text stands for."""
-    if text in ("true", "false"):
-        return text == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text

@@ -16,6 +16,8 @@ const WAKE: u64 = u64::MAX;
 const FIRST_LISTENER: u64 = u64::MAX - 4096;
 /// A sleeping thread looks this often whether the stall was called off.
 const STALL_STEP_NS: i64 = 20_000_000;
+/// How long accepting is suspended when no file can be opened.
+const REST_NS: u64 = 100_000_000;
 /// Connections taken in one go, so that a connect storm does not starve those already there.
 const ACCEPT_BATCH: usize = 64;
 
@@ -32,6 +34,8 @@ pub struct Reactor {
     again: Vec<u32>,
     dirty: Vec<u32>,
     next_thread: usize,
+    /// Accepting is suspended: the process has no room for another open file.
+    resting: bool,
 }
 
 impl Reactor {
@@ -55,6 +59,7 @@ impl Reactor {
             again: Vec::new(),
             dirty: Vec::new(),
             next_thread: 0,
+            resting: false,
         })
     }
 
@@ -77,8 +82,11 @@ impl Reactor {
 
     fn serve(&mut self, events: &Events) {
         let now = now();
+        if std::mem::take(&mut self.resting) {
+            self.listen(Interest::READ);
+        }
         for slot in std::mem::take(&mut self.again) {
-            self.read(slot, false, now);
+            self.read(slot, true, now);
         }
         for event in events.iter() {
             match event.token {
@@ -99,8 +107,10 @@ impl Reactor {
         }
         let timer = self.shared.hub().next_deadline();
         let stall = self.shared.stall.planned().map(|(from, _)| from);
-        let deadline = [timer, stall].into_iter().flatten().min()?;
-        Some(deadline.saturating_sub(now()) as i64)
+        let now = now();
+        let rest = self.resting.then_some(now + REST_NS);
+        let deadline = [timer, stall, rest].into_iter().flatten().min()?;
+        Some(deadline.saturating_sub(now) as i64)
     }
 
     fn woken(&mut self) {
@@ -112,9 +122,10 @@ impl Reactor {
 
     fn accept(&mut self, listener: usize) {
         for _ in 0..ACCEPT_BATCH {
-            // Without room for another file the connection stays in the backlog until one is closed.
-            let Ok(socket) = self.entrances[listener].listener.accept() else {
-                return;
+            let socket = match self.entrances[listener].listener.accept() {
+                Ok(socket) => socket,
+                Err(error) if is_not_now(&error) => return,
+                Err(_no_room) => return self.rest_from_accepting(),
             };
             let thread = self.next_thread;
             self.next_thread = (thread + 1) % (self.shared.wakers.len() - 1);
@@ -123,6 +134,21 @@ impl Reactor {
             } else {
                 self.shared.give(thread, Accepted { socket, listener });
             }
+        }
+    }
+
+    /// Without room for another open file the backlog would wake this thread for ever: look again in a while.
+    fn rest_from_accepting(&mut self) {
+        self.resting = true;
+        self.listen(Interest::NONE);
+    }
+
+    fn listen(&self, interest: Interest) {
+        for (index, entrance) in self.entrances.iter().enumerate() {
+            // It is registered, so this cannot fail.
+            let _ = self
+                .poller
+                .modify(&entrance.listener, FIRST_LISTENER + index as u64, interest);
         }
     }
 
@@ -197,13 +223,19 @@ impl Reactor {
     /// Writes what the hub has for this thread's connections and wakes the other threads it has something for.
     fn flush(&mut self) {
         let mut dirty = std::mem::take(&mut self.dirty);
-        let wakes = {
-            let mut hub = self.shared.hub();
-            hub.take_dirty(self.thread, &mut dirty);
-            hub.take_wakes(Some(self.thread))
-        };
-        self.shared.wake(wakes);
-        dirty.drain(..).for_each(|slot| self.pump(slot));
+        loop {
+            let wakes = {
+                let mut hub = self.shared.hub();
+                hub.take_dirty(self.thread, &mut dirty);
+                hub.take_wakes(Some(self.thread))
+            };
+            self.shared.wake(wakes);
+            if dirty.is_empty() {
+                break;
+            }
+            // A connection that breaks while it is written to may have a will: then there is more to write.
+            dirty.drain(..).for_each(|slot| self.pump(slot));
+        }
         self.dirty = dirty;
     }
 

@@ -26,7 +26,7 @@ impl Hub {
         if self.faults.touch_deliveries {
             return self.offer_wrongly(destination, arrival);
         }
-        if self.faults.delay_ns == 0 {
+        if self.faults.delay_ns == 0 && self.delayed.is_empty() {
             if let Some(raw) = arrival.raw_for(destination) {
                 if self.copy(destination.to, raw, arrival.version, arrival.now_ns) {
                     return;

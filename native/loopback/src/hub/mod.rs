@@ -196,7 +196,7 @@ impl Hub {
     }
 
     fn pong(&mut self, link: u32) -> Result<(), Fatal> {
-        self.write(link, |out| telemark_mqtt::packet::ping::encode_response(out));
+        self.write(link, telemark_mqtt::packet::ping::encode_response);
         Ok(())
     }
 

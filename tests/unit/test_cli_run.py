@@ -44,6 +44,16 @@ def test_wrong_input_is_refused_before_anything_is_made(
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 4: this host lacks something."""
+    (tmp_path / "file").write_text("no folder")
+    code, _, err = run_program(capsys, "load", "--port", "1", "--out", str(tmp_path / "file"))
+
+    assert code == 4
+    assert "Not a directory" in err
+    assert "choose another --out" in err
+
+
 def test_a_server_that_cannot_be_reached_leaves_a_closed_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

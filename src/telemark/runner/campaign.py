@@ -7,12 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from telemark.catalog.host import read_limits
-from telemark.errors import ConfigError, ExitCode
+from telemark.errors import ConfigError, ExitCode, TelemarkError
 from telemark.model.plan import RunPlan
 from telemark.model.slicing import HostLimits
 from telemark.runner.calibrate.record import Calibration, for_run
 from telemark.runner.calibrate.record import load as load_calibration
-from telemark.runner.campaign_file import CampaignFile, CampaignRun, run_key, server_labels, without_credentials
+from telemark.runner.campaign_file import (
+    CampaignFile,
+    CampaignRun,
+    run_key,
+    server_labels,
+    unwritable,
+    without_credentials,
+)
 from telemark.runner.capability import describe_missing
 from telemark.runner.conductor import Steering
 from telemark.runner.facts import host_facts
@@ -23,6 +30,7 @@ from telemark.runner.run_point import PointJob, run_point
 from telemark.runner.run_record import utc_now
 from telemark.runner.view.live import LiveTrace
 from telemark.servers import registry
+from telemark.servers.contract import ServerAdapter
 from telemark.store.layout import CAMPAIGN_FILE, campaign_name, run_name
 
 
@@ -111,15 +119,16 @@ def run_campaign(  # noqa: PLR0913 - keywords, each another decision of the call
 
 def free_name(out: Path, base: str) -> str:
     """The name, or with a number when another campaign began in the same second. The folder is made: it is taken."""
-    out.mkdir(parents=True, exist_ok=True)
     name, number = base, 1
     while True:
         try:
-            (out / name).mkdir()
+            (out / name).mkdir(parents=True)
             return name
         except FileExistsError:
             number += 1
             name = f"{base}-{number}"
+        except OSError as error:
+            raise unwritable(out / name, error) from error
 
 
 def _choose(
@@ -203,12 +212,17 @@ class _Maker:
         )  # fmt: skip
         self._note(entry)
         self.listener.run_started(run, adapter.name, cell.plan, number, total)
-        outcome = run_point(
-            self._job(cell, run), adapter, listener=self.listener, interruption=interruption, steering=self.steering
-        )
+        outcome = self._play(self._job(cell, run), adapter, interruption)
         self._note(replace(entry, state=outcome.state, reason=outcome.reason))
         self.listener.run_ended(outcome)
         return outcome
+
+    def _play(self, job: PointJob, adapter: ServerAdapter, interruption: Interruption) -> RunOutcome:
+        """The run; one that could not even make its folder has failed as well."""
+        try:
+            return run_point(job, adapter, listener=self.listener, interruption=interruption, steering=self.steering)
+        except TelemarkError as error:
+            return RunOutcome(job.folder.name, job.folder, "failed", error.message, error.hint, error.exit_code)
 
     def _job(self, cell: _Cell, run: str) -> PointJob:
         options = self.options

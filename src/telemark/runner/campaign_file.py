@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from telemark import __version__
-from telemark.errors import ConfigError, DataError
+from telemark.errors import ConfigError, DataError, RequirementError
 from telemark.model.plan import RunPlan
 from telemark.store.layout import CAMPAIGN_FILE
 
@@ -63,11 +63,18 @@ class CampaignFile:
         return replace(self, runs=(*others, run))
 
     def write(self, folder: Path) -> None:
-        """Replace campaign.json in one step."""
-        folder.mkdir(parents=True, exist_ok=True)
+        """Replace campaign.json in one step.
+
+        Raises:
+            RequirementError: the folder cannot be written.
+        """
         temporary = folder / f".{CAMPAIGN_FILE}.{os.getpid()}"
-        temporary.write_text(json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        temporary.replace(folder / CAMPAIGN_FILE)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            temporary.replace(folder / CAMPAIGN_FILE)
+        except OSError as error:
+            raise unwritable(folder, error) from error
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -86,6 +93,11 @@ class CampaignFile:
             return cls(**content, runs=runs)
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise DataError(f"{path} cannot be read: {error}") from error
+
+
+def unwritable(folder: Path, error: OSError) -> RequirementError:
+    """A folder this host does not let us write."""
+    return RequirementError(f"campaign folder {folder}: {error.strerror}", hint="choose another --out")
 
 
 def run_key(plan: RunPlan, server: str, repeat: int) -> str:

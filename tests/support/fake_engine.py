@@ -20,7 +20,7 @@ import signal
 import sys
 import time
 
-FINE, DIES, CRASHES, REFUSES, DEAF, CREDITS, SLOW, LOSES, FULL, REFUSED = range(10)
+FINE, DIES, CRASHES, REFUSES, DEAF, CREDITS, SLOW, LOSES, FULL, REFUSED, LOST = range(11)
 
 
 def say(**message: object) -> None:
@@ -39,6 +39,9 @@ def begin(mode: int, start_ns: int, devices: int) -> dict[str, object]:
         sys.exit(1)
     if mode == CREDITS:
         say(**{"is": "received", "messages": 10})
+    if mode == LOST:
+        say(**{"is": "event", "kind": "disconnected", "detail": "device 0: connection reset"})
+        return {"connected": 0, "disconnects": devices}
     return {"ready": devices, "sent": 10, "received": 9 if mode == LOSES else 10, "begun_ns": start_ns}
 
 

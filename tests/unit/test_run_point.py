@@ -161,6 +161,18 @@ def test_a_server_that_does_not_start_is_a_closed_folder_too(tmp_path: Path) -> 
     assert RunFile.read(outcome.folder).phases == {}
 
 
+def test_a_server_nobody_saw_die_is_lost_when_all_devices_are_gone(tmp_path: Path) -> None:
+    """A remote server has no process to watch; its silence ends the run within five seconds."""
+    started = time.monotonic()
+    outcome = run_point(job(tmp_path, fake_engine.LOST, replace(QUICK, measure_s=30)), FakeServer())
+
+    assert outcome.reason == (
+        "server fake disconnected all 5 devices in phase measure; first: disconnected: device 0: connection reset"
+    )
+    assert outcome.exit_code == ExitCode.SERVER_FAILED
+    assert time.monotonic() - started < 10
+
+
 LONG = Phases(connect_timeout_s=60, warmup_s=60, measure_s=60, drain_timeout_s=60, hold_s=60)
 
 

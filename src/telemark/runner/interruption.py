@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first one ends the run in order, at whatever place it is."""
+"""Ctrl-C, SIGTERM and a closed terminal: the first signal ends the run in order, at whatever place it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(KeyboardInterrupt):

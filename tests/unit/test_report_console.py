@@ -40,7 +40,7 @@ def test_the_score_card_fits_its_width_and_shows_every_column(campaign: Path, wi
 
 def test_verdicts_are_words_so_that_they_survive_without_colour(campaign: Path) -> None:
     """Reasons follow the table."""
-    text = printed(campaign)
+    text = " ".join(printed(campaign).split())
 
     assert "3 runs: 1 PASS, 1 FAIL, 1 no verdict" in text
     assert "lost == 0: found 12" in text

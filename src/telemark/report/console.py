@@ -158,11 +158,19 @@ _VERDICT = ("verdict", lambda row: Text(WORDS[row.verdict], style=STYLES[row.ver
 
 
 def _print_judgements(rows: Sequence[ScoreRow], console: Console) -> None:
+    """What did not pass, and why; thresholds with the same reason share a line."""
     for row in rows:
+        reasons: dict[tuple[Outcome, str], list[str]] = {}
         for judgement in row.judgements:
             if judgement.outcome != "pass":
-                line = f"{WORDS[judgement.outcome]}  {_short_name(row)}: {judgement.threshold}: {judgement.reason}"
-                _print_line("  ", line, STYLES[judgement.outcome], console)
+                reasons.setdefault((judgement.outcome, judgement.reason), []).append(judgement.threshold)
+        for (outcome, reason), thresholds in reasons.items():
+            line = f"{WORDS[outcome]}  {_short_name(row)}: {', '.join(thresholds)}: {reason}"
+            _print_line("  ", line, STYLES[outcome], console)
+    _print_sources(rows, console)
+
+
+def _print_sources(rows: Sequence[ScoreRow], console: Console) -> None:
     published = dict.fromkeys(
         f"{row.published.server} at {row.published.conditions} ({row.published.source})"
         for row in rows

@@ -1,4 +1,7 @@
-"""Everything a reader must know before trusting a run's numbers, worst first."""
+"""Everything a reader must know before trusting a run's numbers, worst first.
+
+The pipeline's own warnings are passed on; what follows from the columns of the points table is said here.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ from telemark.report.source import RunSource
 
 ENOUGH_HEADROOM = 1.3  # below this the engine was too near its own ceiling to speak about the server
 BUSY_CORE = 0.95  # a core busier than this may have delayed server and engine alike
-STEAL = 0.02  # share of CPU time the hypervisor took away
 
 _ORDER: dict[Severity, int] = {"danger": 0, "caution": 1, "note": 2}
 
@@ -23,7 +25,7 @@ def notices_of(run: RunSource) -> tuple[Notice, ...]:
     if point is None:
         found.append(("danger", f"no numbers: {run.unanalysed or 'its results are damaged'}"))
     else:
-        found += _about_engine(point)
+        found += _about_engine(point, judged=bool(facts.get("thresholds")))
         found += _about_integrity(point)
         found += _about_connections(point)
         found += _about_steadiness(point)
@@ -48,15 +50,11 @@ def _about_state(facts: Mapping[str, Any]) -> Found:
         yield "danger", "the run has not ended, or was killed before it could say so: its numbers are not complete"
 
 
-def _about_engine(point: Mapping[str, Any]) -> Found:
+def _about_engine(point: Mapping[str, Any], judged: bool) -> Found:
+    """The reason stands with the judgements, if there are any; headroom is among the pipeline's warnings."""
     if point.get("engine_bound"):
-        reason = fmt.one_line(point.get("engine_bound_reason") or "it was late or starved")
-        yield "danger", f"the engine was the bottleneck, so nothing is concluded about the server: {reason}"
-    headroom = point.get("engine_headroom")
-    if headroom is None:
-        yield "note", "no calibration of this host: how near the engine was to its own ceiling is not known"
-    elif headroom < ENOUGH_HEADROOM:
-        yield "caution", f"the engine had only {fmt.ratio(headroom)} headroom (wanted: {ENOUGH_HEADROOM}x)"
+        reason = "" if judged else f" ({fmt.one_line(point.get('engine_bound_reason') or 'no details', 300)})"
+        yield "danger", f"the engine was the bottleneck: nothing is concluded about the server{reason}"
     if dropped := point.get("dropped"):
         yield "caution", f"{fmt.count(dropped)} due messages were never sent by the engine (dropped)"
 
@@ -64,8 +62,6 @@ def _about_engine(point: Mapping[str, Any]) -> Found:
 def _about_integrity(point: Mapping[str, Any]) -> Found:
     if violations := point.get("violations"):
         yield "danger", f"{fmt.count(violations)} deliveries break what their QoS promises"
-    if point.get("integrity_exact") is False:
-        yield "caution", "a subscription was interrupted: what it was owed is only an upper bound, loss is not judged"
     if foreign := point.get("foreign"):
         yield "caution", f"{fmt.count(foreign)} received messages were not sent by this run"
 
@@ -90,7 +86,7 @@ def _about_steadiness(point: Mapping[str, Any]) -> Found:
 def _about_host(point: Mapping[str, Any]) -> Found:
     busiest = point.get("host_core_busy_max")
     if busiest is not None and busiest > BUSY_CORE:
-        yield "caution", f"a core of the host was {fmt.percent(busiest)} busy; engine and server may have shared it"
-    steal = point.get("host_steal_mean")
-    if steal is not None and steal > STEAL:
-        yield "caution", f"the hypervisor took {fmt.percent(steal)} of the host's CPU time"
+        yield (
+            "caution",
+            f"a core of the host was more than {fmt.percent(BUSY_CORE)} busy; engine and server may have met there",
+        )

@@ -11,6 +11,11 @@ from telemark.report.headline import headline_of
 from telemark.report.model import Cell, Chart, ScoreRow, Table
 from telemark.report.source import RunSource
 
+# Of the many metrics the comparison table has, those that people ask for.
+SHOWN = frozenset({
+    "received_rate", "latency_mean_us", "latency_p99_us", "connect_rate", "connect_mean_us", "server_cpu_cores_mean",
+    "server_rss_bytes_max", "lost",
+})  # fmt: skip
 TONES = {"pass": "pass", "fail": "fail", "no verdict": "none"}
 
 
@@ -52,7 +57,7 @@ def repeats_table(prefix: str, comparison: Sequence[Mapping[str, Any]]) -> Table
     columns = ("point", "server", "metric", "repeats", "median", "from", "to", "spread")
     rows = []
     for row in comparison:
-        if (row.get("repeats") or 0) < 2:
+        if (row.get("repeats") or 0) < 2 or row.get("metric") not in SHOWN:
             continue
         unit = fmt.unit_of(str(row.get("metric")))
         spread = row.get("spread")
@@ -80,16 +85,19 @@ def server_charts(prefix: str, runs: Sequence[RunSource]) -> list[Chart]:
 
 
 def _largest_common(points: Sequence[sweep.Point]) -> list[sweep.Point]:
-    """Of each scenario the last point of the sweep that every server has: what they can be compared at."""
+    """Of each scenario the last point of the sweep that every server has: what they can be compared at.
+
+    The point's label becomes part of the scenario's name, so that the figure says what it compares.
+    """
     chosen: list[sweep.Point] = []
     for scenario in dict.fromkeys(point.get("scenario") for point in points):
         mine = [point for point in points if point.get("scenario") == scenario]
         servers = {point.get("server") for point in mine}
-        labels = dict.fromkeys(point.get("point") for point in mine)
-        common = [
-            label
-            for label in labels
-            if {point.get("server") for point in mine if point.get("point") == label} == servers
-        ]
-        chosen += [point for point in mine if common and point.get("point") == common[-1]]
+        by_label: dict[Any, list[sweep.Point]] = {}
+        for point in mine:
+            by_label.setdefault(point.get("point"), []).append(point)
+        common = [name for name, found in by_label.items() if {point.get("server") for point in found} == servers]
+        if common:
+            name = " ".join(str(part) for part in (scenario, common[-1]) if part)
+            chosen += [{**point, "scenario": name} for point in by_label[common[-1]]]
     return chosen

@@ -15,8 +15,10 @@ from typing import Any, Literal
 from telemark.errors import ConfigError, ExitCode
 from telemark.report.compare.comparable import Difference, differences
 from telemark.report.compare.sides import Key, Side
+from telemark.report.format import one_line
 from telemark.report.headline import headline_of
 from telemark.report.source import RunSource
+from telemark.verdicts import no_verdict_reason
 from telemark.verdicts.metrics import METRICS
 
 Judged = Literal["better", "same", "worse", "no verdict"]
@@ -87,20 +89,19 @@ def compare(a: Side, b: Side, metrics: Sequence[str] = (), tolerance: float | No
     _check_known(wanted, points_a, points_b)
     lines = [
         _line(
-            key, metric, (points_a[key], points_b[key]), _obstacle(runs_a.get(key, []), runs_b.get(key, [])), tolerance
+            key, metric, (points_a.get(key, {}), points_b.get(key, {})), _obstacle(runs_a[key], runs_b[key]), tolerance
         )
-        for key in points_a
-        if key in points_b
-        for metric in wanted or _usual(runs_a.get(key, []))
-        if metric in points_a[key] or metric in points_b[key]
+        for key in runs_a
+        if key in runs_b
+        for metric in wanted or _usual(runs_a[key])
     ]
     return Comparison(
         a.label,
         b.label,
         tuple(lines),
         tuple(differences(a, b, by_server)),
-        tuple(_name(key) for key in points_a if key not in points_b),
-        tuple(_name(key) for key in points_b if key not in points_a),
+        tuple(_name(key) for key in runs_a if key not in runs_b),
+        tuple(_name(key) for key in runs_b if key not in runs_a),
     )
 
 
@@ -125,8 +126,7 @@ def _check_known(wanted: Sequence[str], *sides: Mapping[Key, Mapping[str, Any]])
 
 
 def _usual(runs: Sequence[RunSource]) -> Sequence[str]:
-    connects = bool(runs) and headline_of(runs[0].facts).measured == "connect"
-    return CONNECTIONS if connects else MESSAGES
+    return CONNECTIONS if headline_of(runs[0].facts).measured == "connect" else MESSAGES
 
 
 def _name(key: Key) -> str:
@@ -134,14 +134,11 @@ def _name(key: Key) -> str:
 
 
 def _obstacle(a: Sequence[RunSource], b: Sequence[RunSource]) -> str:
-    """Why the runs of a point allow no conclusion about the server; empty when they do."""
+    """Why no run of one side says anything about the server; empty when some do. The pipeline leaves the others out."""
     for side, runs in (("A", a), ("B", b)):
-        if any(run.facts.get("state") != "complete" for run in runs):
-            return f"a run of {side} did not complete"
-        if any(run.point is None for run in runs):
-            return f"a run of {side} was not analysed"
-        if any((run.point or {}).get("engine_bound") for run in runs):
-            return f"the engine was the bottleneck in a run of {side}"
+        reasons = [no_verdict_reason(run.point or {}) for run in runs]
+        if all(reasons):
+            return f"{side}: {one_line(reasons[0], 200)}"
     return ""
 
 

@@ -19,7 +19,7 @@ from telemark.report.model import Cell, Table
 
 STYLES = {"better": "bold green", "same": "", "worse": "bold red", "no verdict": "yellow"}
 TONES = {"better": "pass", "same": "", "worse": "fail", "no verdict": "none"}
-COLUMNS = ("point", "metric", "A", "B", "B - A", "from", "to", "verdict")
+COLUMNS = ("point", "metric", "A", "B", "B - A", "from", "to", "verdict", "why")
 VERSION = 1  # of the JSON document
 
 
@@ -32,7 +32,8 @@ def as_table(comparison: Comparison) -> Table:
             Cell(_value(line, line.a), line.a),
             Cell(_value(line, line.b), line.b),
             *(Cell(fmt.percent(value, signed=True), value) for value in (line.difference, line.low, line.high)),
-            Cell(line.verdict, line.verdict, TONES[line.verdict], title=line.reason),
+            Cell(line.verdict, line.verdict, TONES[line.verdict]),
+            Cell(line.reason),
         )
         for line in comparison.lines
     )
@@ -78,7 +79,7 @@ def to_markdown(comparison: Comparison) -> str:
     table = as_table(comparison)
     lines = [f"**A** {escape(comparison.a)}, **B** {escape(comparison.b)}", ""]
     lines += [f"- ⚠ not comparable, forced: {escape(difference)}" for difference in comparison.differs]
-    lines += ["", "| " + " | ".join(COLUMNS) + " |", "|---|---|---:|---:|---:|---:|---:|---|"]
+    lines += ["", "| " + " | ".join(COLUMNS) + " |", "|---|---|---:|---:|---:|---:|---:|---|---|"]
     lines += ["| " + " | ".join(escape(cell.text) for cell in row) + " |" for row in table.rows]
     lines += ["", ", ".join(f"{number} {word}" for word, number in comparison.counts.items() if number), ""]
     return "\n".join(lines)

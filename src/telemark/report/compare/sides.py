@@ -68,7 +68,7 @@ def open_side(text: str) -> Side:
     if source.problems:
         first = source.problems[0]
         raise DataError(f"{source.name}/{first.folder}: {first.message}", hint=first.hint or None)
-    if not source.comparison:
+    if all(run.point is None for run in source.runs):
         raise DataError(f"{source.name}: expected results to compare, found none", hint=f"telemark analyze {folder}")
     side = Side(f"{source.name}:{server}" if server else source.name, source, server)
     if not side.runs:

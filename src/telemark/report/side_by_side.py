@@ -20,26 +20,27 @@ TONES = {"pass": "pass", "fail": "fail", "no verdict": "none"}
 
 
 def servers_table(prefix: str, rows: Sequence[ScoreRow]) -> Table:
-    """One line per point, per server its value, average latency, CPU and verdict. Empty with a single server."""
-    servers = list(dict.fromkeys((row.server, row.profile) for row in rows))
-    if len({server for server, _ in servers}) < 2:
+    """One line per point and profile, per server its value, average latency and CPU. Empty with a single server."""
+    servers = list(dict.fromkeys(row.server for row in rows))
+    if len(servers) < 2:
         return Table(f"{prefix}-servers", "", (), ())
-    names = [f"{server} ({profile})" if profile else server for server, profile in servers]
-    columns = ("point", *("value", "AVG ms", "CPU") * len(names))
-    found: dict[tuple[str, str, str], dict[tuple[str, str], ScoreRow]] = {}
+    found: dict[tuple[str, str, str, str], dict[str, ScoreRow]] = {}
     for row in rows:
-        found.setdefault((row.suite, row.name, row.point), {}).setdefault((row.server, row.profile), row)
-    lines = [
-        (
-            Cell(f"{name} {fmt.one_line(point)}".strip()),
-            *(cell for server in servers for cell in _server_cells(by.get(server))),
-        )
-        for (_, name, point), by in found.items()
-    ]
-    groups = (("", 1), *((name, 3) for name in names))
+        found.setdefault((row.suite, row.name, row.point, row.profile), {}).setdefault(row.server, row)
+    lines = tuple(
+        (Cell(_point_label(key)), *(cell for server in servers for cell in _server_cells(by.get(server))))
+        for key, by in found.items()
+    )
+    columns = ("point", *("value", "AVG ms", "CPU") * len(servers))
+    groups = (("", 1), *((server, 3) for server in servers))
     note = "Of repeats the first is shown; colours are verdicts."
     title = "Servers side by side"
-    return Table(f"{prefix}-servers", title, columns, tuple(lines), frozenset(columns[1:]), note, groups)
+    return Table(f"{prefix}-servers", title, columns, lines, frozenset(columns[1:]), note, groups)
+
+
+def _point_label(key: tuple[str, str, str, str]) -> str:
+    _, name, point, profile = key
+    return " ".join(part for part in (name, fmt.one_line(point), f"({profile})" if profile else "") if part)
 
 
 def _server_cells(row: ScoreRow | None) -> list[Cell]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -62,6 +63,7 @@ class Artemis(LocalServer):
         super().__init__(options)
         self._nodes: list[Node] = []
         self._jms_port = 0
+        self._highest: dict[str, float] = {}  # of each message count; infinite once it has fallen
 
     def availability(self) -> Availability:
         found = installed(f"{DISTRIBUTION.artifact}-{DISTRIBUTION.version}") is not None
@@ -91,6 +93,7 @@ class Artemis(LocalServer):
             _add_jolokia(node)
 
     def launch(self) -> None:
+        self._highest.clear()
         live, *backups = self._nodes
         process = self._spawn(live)
         for port in self._ports.values():
@@ -124,12 +127,21 @@ class Artemis(LocalServer):
         found = {
             "connections": values.get("ConnectionCount"),
             "subscriptions": values.get("TotalConsumerCount"),
-            # over the queues there are: it falls when a subscriber with a clean session leaves
             "messages_out": values.get("TotalMessagesAcknowledged"),
         }
         if 0 < values.get("AddressCount", 0) <= MOST_ADDRESSES:
             found |= self._message_counts(values.get("TotalMessageCount"))
-        return {name: float(value) for name, value in found.items() if value is not None}
+        counters = {name: float(value) for name, value in found.items() if value is not None}
+        return {name: value for name, value in counters.items() if not self._has_fallen(name, value)}
+
+    def _has_fallen(self, name: str, value: float) -> bool:
+        """Artemis counts messages per queue and forgets them with the queue: a total that fell is worth nothing."""
+        if not name.startswith("messages_"):
+            return False
+        if value < self._highest.get(name, 0.0):
+            self._highest[name] = math.inf
+        self._highest[name] = max(value, self._highest.get(name, 0.0))
+        return math.isinf(self._highest[name])
 
     def _message_counts(self, stored: float | None) -> dict[str, float]:
         """Messages in and waiting, over the addresses devices publish to; Artemis keeps its own state in others."""

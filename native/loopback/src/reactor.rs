@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use telemark_net::{monotonic_ns, Event, Events, Interest, Poller, Socket};
 
+use crate::alarm::Alarm;
 use crate::connection::{Connection, Pumped};
 use crate::listener::Entrance;
 use crate::shared::{Accepted, Shared};
@@ -12,6 +13,7 @@ use crate::shared::{Accepted, Shared};
 const READ_BUFFER: usize = 256 * 1024;
 const EVENTS: usize = 1024;
 const WAKE: u64 = u64::MAX;
+const ALARM: u64 = u64::MAX - 1;
 /// Tokens from here on are listeners.
 const FIRST_LISTENER: u64 = u64::MAX - 4096;
 /// A sleeping thread looks this often whether the stall was called off.
@@ -27,6 +29,7 @@ pub struct Reactor {
     shared: Arc<Shared>,
     entrances: Arc<Vec<Entrance>>,
     poller: Poller,
+    alarm: Alarm,
     connections: Vec<Option<Connection>>,
     free: Vec<u32>,
     buffer: Vec<u8>,
@@ -43,6 +46,8 @@ impl Reactor {
     pub fn new(thread: usize, shared: Arc<Shared>, entrances: Arc<Vec<Entrance>>) -> std::io::Result<Self> {
         let poller = Poller::new()?;
         poller.add(&shared.wakers[thread], WAKE, Interest::READ)?;
+        let alarm = Alarm::new()?;
+        poller.add(&alarm, ALARM, Interest::READ | Interest::EDGE)?;
         if thread == 0 {
             for (index, entrance) in entrances.iter().enumerate() {
                 poller.add(&entrance.listener, FIRST_LISTENER + index as u64, Interest::READ)?;
@@ -53,6 +58,7 @@ impl Reactor {
             shared,
             entrances,
             poller,
+            alarm,
             connections: Vec::new(),
             free: Vec::new(),
             buffer: vec![0; READ_BUFFER],
@@ -65,10 +71,9 @@ impl Reactor {
 
     /// Serves until the server stops.
     pub fn run(&mut self) -> std::io::Result<()> {
-        exact_timers();
         let mut events = Events::with_capacity(EVENTS);
         while !self.shared.stopping() {
-            let timeout = self.timeout();
+            let timeout = self.prepare_sleep();
             self.poller.wait(&mut events, timeout)?;
             self.stall();
             self.serve(&events);
@@ -91,26 +96,25 @@ impl Reactor {
         for event in events.iter() {
             match event.token {
                 WAKE => self.woken(),
+                ALARM => {}
                 token if token >= FIRST_LISTENER => self.accept((token - FIRST_LISTENER) as usize),
                 token => self.attend(token as u32, &event, now),
             }
         }
     }
 
-    /// How long to sleep: until the hub's next timer, for ever when there is none.
-    fn timeout(&self) -> Option<i64> {
+    /// Sets the alarm for the next thing this thread has to do by itself; how long to wait for events at most.
+    fn prepare_sleep(&mut self) -> Option<i64> {
         if !self.again.is_empty() {
             return Some(0);
         }
-        if self.thread != 0 {
-            return None;
+        if self.thread == 0 {
+            let timer = self.shared.hub().next_deadline();
+            let stall = self.shared.stall.planned().map(|(from, _)| from);
+            let rest = self.resting.then(|| now() + REST_NS);
+            self.alarm.set([timer, stall, rest].into_iter().flatten().min());
         }
-        let timer = self.shared.hub().next_deadline();
-        let stall = self.shared.stall.planned().map(|(from, _)| from);
-        let now = now();
-        let rest = self.resting.then_some(now + REST_NS);
-        let deadline = [timer, stall, rest].into_iter().flatten().min()?;
-        Some(deadline.saturating_sub(now) as i64)
+        None
     }
 
     fn woken(&mut self) {
@@ -264,12 +268,6 @@ impl Reactor {
 #[inline]
 pub fn now() -> u64 {
     monotonic_ns() as u64
-}
-
-/// Lets sleeps end when they should: the kernel's default adds up to 50 us to join wake-ups.
-fn exact_timers() {
-    // SAFETY: plain system call that concerns the calling thread only; failure leaves the default.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1usize) };
 }
 
 /// Whether an error means "not now".

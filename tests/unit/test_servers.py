@@ -1,0 +1,144 @@
+"""Names, ports, counters and options of servers, without starting one."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+from pathlib import Path
+
+import pytest
+
+from telemark.cli.main import main
+from telemark.errors import ConfigError, RequirementError
+from telemark.model.plan import Secret
+from telemark.servers import registry
+from telemark.servers.certificates import make_certificates, make_psk_file
+from telemark.servers.contract import CAPABILITIES, Listener, StartRequest
+from telemark.servers.ports import free_ports, is_free
+from telemark.servers.prometheus import parse
+from telemark.servers.remote import Remote, reveal
+from telemark.servers.sys_topics import TOPICS, Reading, counters_from
+
+
+def test_every_name_makes_an_adapter_that_declares_known_capabilities() -> None:
+    """Adapters can be asked before anything is installed."""
+    for name in registry.names():
+        adapter = registry.make(name)
+        assert adapter.capabilities() <= CAPABILITIES.keys(), name
+        assert adapter.availability().how_to_get, name
+        assert adapter.profile_note("fsync"), name
+
+
+def test_an_unknown_server_is_answered_with_the_known_ones() -> None:
+    """The message lists what can be named."""
+    with pytest.raises(ConfigError, match="mosquitto, rabbitmq"):
+        registry.make("mosqitto")
+
+
+def test_the_servers_command_lists_all_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """Data goes to stdout and can be parsed."""
+    with pytest.raises(SystemExit) as ended:
+        main(["servers", "--json"])
+
+    rows = json.loads(capsys.readouterr().out)
+    assert ended.value.code == 0
+    assert [row["name"] for row in rows] == list(registry.names())
+    assert {"available", "version", "capabilities", "profiles", "how_to_get"} <= rows[0].keys()
+
+
+def test_ports_are_free_distinct_and_never_given_twice() -> None:
+    """Two servers that start at once must not meet."""
+    first, second = free_ports(20), free_ports(20)
+
+    assert len({*first, *second}) == 40
+    assert all(is_free(port) for port in first)
+
+
+def test_a_port_somebody_listens_on_is_not_free() -> None:
+    """SO_REUSEADDR must not make a used port look free."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert not is_free(server.getsockname()[1])
+
+
+def test_counters_leave_out_the_watchers_own_share() -> None:
+    """What the watcher received, its connection and its subscriptions are not the devices'."""
+    readings = {
+        TOPICS["messages_out"]: Reading(130.0, False, messages_before=30, bytes_before=90),
+        TOPICS["bytes_out"]: Reading(5000.0, False, messages_before=31, bytes_before=100),
+        TOPICS["connections"]: Reading(6.0, False, 32, 110),
+        TOPICS["subscriptions"]: Reading(len(TOPICS) + 4.0, False, 33, 120),
+        TOPICS["stored"]: Reading(50.0, False, 34, 130),
+        TOPICS["retained"]: Reading(45.0, False, 35, 140),
+    }
+
+    assert counters_from(readings) == {
+        "messages_out": 100.0,
+        "bytes_out": 4900.0,
+        "connections": 5.0,
+        "subscriptions": 4.0,
+        "buffered_messages": 5.0,
+    }
+
+
+def test_counters_that_were_never_published_are_missing() -> None:
+    """Missing is not zero."""
+    assert counters_from({}) == {}
+
+
+def test_prometheus_samples_are_summed_over_their_labels() -> None:
+    """Comments, text without numbers and NaN are passed over."""
+    page = '# HELP a b\na_total{x="1} 2"} 3\na_total{x="2"} 4 1700000000\nplain 7\nnan_metric NaN\nbroken\n'
+
+    assert parse(page) == {"a_total": 7.0, "plain": 7.0}
+
+
+def test_a_remote_listener_must_fit_its_url() -> None:
+    """A TLS listener needs an mqtts URL of its own."""
+    request = StartRequest(Path(), "memory", (Listener("tls", "tls"),), devices=1)
+
+    with pytest.raises(ConfigError, match="needs security tls") as caught:
+        registry.make("mqtt://127.0.0.1:1").start(request)
+
+    assert "url_tls=mqtts://" in (caught.value.hint or "")
+
+
+def test_unknown_options_of_a_remote_server_are_refused() -> None:
+    """A misspelt option must not be ignored in silence."""
+    with pytest.raises(ConfigError, match="option pasword is not known"):
+        Remote({"url": "mqtt://localhost", "pasword": "x"})
+
+
+def test_a_password_is_read_where_it_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a variable or the first line of a file; a missing one is named, not guessed."""
+    monkeypatch.setenv("DEVICE_PASSWORD", "one")
+    (tmp_path / "secret").write_text("two\nnot this\n")
+
+    assert reveal(Secret(env="DEVICE_PASSWORD")) == "one"
+    assert reveal(Secret(file=str(tmp_path / "secret"))) == "two"
+    with pytest.raises(RequirementError, match="ABSENT"):
+        reveal(Secret(env="ABSENT"))
+
+
+def test_certificates_are_made_once_and_kept_private(tmp_path: Path) -> None:
+    """A restarted server shows the same certificate; others cannot read the keys."""
+    made = make_certificates(tmp_path / "c", clients=1)
+    first = made.server.read_bytes()
+
+    again = make_certificates(tmp_path / "c", clients=1)
+
+    assert first == again.server.read_bytes()
+    assert (tmp_path / "c").stat().st_mode & 0o077 == 0
+    context = ssl.create_default_context(cafile=str(made.ca))
+    context.load_cert_chain(tmp_path / "c" / "client-0.crt", tmp_path / "c" / "client-0.key")
+
+
+def test_every_device_has_a_key_of_its_own(tmp_path: Path) -> None:
+    """The key file holds one random key for each identity, readable by the owner only."""
+    tls = make_psk_file(tmp_path / "psk.txt", 3)
+
+    rows = dict(line.split(":") for line in (tmp_path / "psk.txt").read_text().splitlines())
+    assert list(rows) == ["device-0", "device-1", "device-2"]
+    assert len(set(rows.values())) == 3
+    assert (tmp_path / "psk.txt").stat().st_mode & 0o077 == 0
+    assert (tls.psk_identity, tls.version) == ("device-{index}", "1.2")

@@ -18,7 +18,7 @@ from telemark.runner.totals import Totals
 from telemark.servers.contract import ServerAdapter
 from telemark.store.health_metrics import ENGINE, SERVER
 
-LOOK_EVERY_S = 0.05
+LOOK_EVERY_S = 0.1  # when nobody says anything; a process that dies is heard at once
 TELL_EVERY_S = 0.25
 ALL_GONE_S = 2.0  # every device disconnected for that long: the server is lost, even if nobody saw it die
 MOST_REVIVALS = 3  # of back-end consumers; after that something is wrong that a restart does not mend

@@ -9,24 +9,34 @@ from pathlib import Path
 from telemark.runner.health.samples import Sample, Throttle
 
 KIB = 1024
-NS = 1_000_000_000
 
 
 class ProcessSource:
-    """All processes of one kind. `pids` is asked at every sample: processes come and go."""
+    """All processes of one kind. Processes come and go, but finding them can cost more than watching them.
 
-    def __init__(self, source: str, pids: Callable[[], Iterable[int]]) -> None:
+    Args:
+        source: server, engine or consumer.
+        pids: finds them.
+        ask_every_s: how often it is asked; at once when a process has gone or none was found.
+    """
+
+    def __init__(self, source: str, pids: Callable[[], Iterable[int]], ask_every_s: float = 0.0) -> None:
         self._source = source
+        self._ask_every_ns = round(ask_every_s * 1e9)
         self._pids = pids
         self._watched: dict[int, WatchedProcess] = {}
+        self._ask_again_ns = 0
 
     def sample(self, now_ns: int) -> list[Sample]:
-        """What can be read of each process; one that has gone is left out from then on."""
-        pids = set(self._pids())
-        self._watched = {pid: self._watched.get(pid) or WatchedProcess(pid) for pid in sorted(pids)}
-        samples = []
+        """What can be read of each process; one that has gone is left out."""
+        if now_ns >= self._ask_again_ns:
+            self._watched = {pid: self._watched.get(pid) or WatchedProcess(pid) for pid in sorted(set(self._pids()))}
+            self._ask_again_ns = now_ns + self._ask_every_ns if self._watched else 0
+        samples: list[Sample] = []
         for pid, process in self._watched.items():
             values = process.values(now_ns)
+            if not values:
+                self._ask_again_ns = 0
             samples += [Sample(self._source, str(pid), metric, value) for metric, value in values]
         return samples
 

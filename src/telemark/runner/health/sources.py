@@ -31,7 +31,7 @@ def run_sources(
     """Host, the three kinds of processes, the consumers' own figures, and the sockets of the run's ports."""
     return [
         HostSource(),
-        ProcessSource(SERVER, server),
+        ProcessSource(SERVER, server, ask_every_s=5.0),  # looks through all processes of the host for children
         ProcessSource(ENGINE, engine),
         ProcessSource(CONSUMER, consumer),
         ConsumerFigures(figures),

@@ -35,7 +35,7 @@ def is_free(port: int, host: str = LOOPBACK) -> bool:
 def free_ports(count: int) -> list[int]:
     """Distinct free ports that this process has not given out before."""
     choices = list(_candidates())
-    random.SystemRandom().shuffle(choices)
+    random.Random().shuffle(choices)  # seeded by the system, ten times faster than SystemRandom
     found: list[int] = []
     with _given_lock:
         for port in choices:

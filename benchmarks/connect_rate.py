@@ -36,7 +36,9 @@ def write_certificate(folder: Path) -> tuple[str, str]:
     now = datetime.datetime.now(datetime.UTC)
     address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
     builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-    builder = builder.not_valid_before(now - datetime.timedelta(days=1)).not_valid_after(now + datetime.timedelta(days=1))
+    builder = builder.not_valid_before(now - datetime.timedelta(days=1)).not_valid_after(
+        now + datetime.timedelta(days=1)
+    )
     builder = builder.add_extension(address, critical=False)
     certificate = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
     paths = folder / "certificate.pem", folder / "key.pem"
@@ -52,7 +54,9 @@ def rate(connections: pa.Table, attempt: int = 0, *, resumed: bool | None = None
     if set(rows["result"].to_pylist()) != {"ok"}:
         sys.exit(f"not every connection succeeded: {rows['result'].value_counts().to_pylist()}")
     if set(rows["tls_resumed"].to_pylist()) != {resumed}:
-        sys.exit(f"expected tls_resumed to be {resumed} for all, found {rows['tls_resumed'].value_counts().to_pylist()}")
+        sys.exit(
+            f"expected tls_resumed to be {resumed} for all, found {rows['tls_resumed'].value_counts().to_pylist()}"
+        )
     elapsed = pc.max(rows["connack_ns"]).as_py() - pc.min(rows["started_ns"]).as_py()
     return float(rows.num_rows / elapsed * 1e9)
 

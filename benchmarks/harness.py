@@ -70,7 +70,8 @@ def loopback(**config: Any) -> Iterator[dict[str, int]]:
     config.setdefault("listeners", [{"name": "plain", "port": 0}])
     command = [sys.executable, "-c", SERVER, json.dumps(config)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdin and server.stdout
+        assert server.stdin
+        assert server.stdout
         try:
             yield json.loads(server.stdout.readline())
         finally:

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -175,15 +176,20 @@ fn play(number: usize, crew: Arc<Crew>, hub: Arc<Hub>, waker: Waker) {
     match Reactor::new(number, crew, Arc::clone(&hub), waker) {
         Err(error) => hub.fail(format!("thread {number}: {error}")),
         Ok(mut reactor) => {
-            match catch_unwind(AssertUnwindSafe(|| reactor.run())) {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => hub.fail(format!("thread {number}: {error}")),
-                Err(panic) => hub.fail(format!("thread {number} panicked: {}", panic_text(panic.as_ref()))),
-            }
+            tell_failure(number, &hub, || reactor.run());
             reactor.flush_records();
         }
     }
     hub.thread_ended();
+}
+
+/// Runs a thread's work; an error or a panic becomes the engine's failure.
+fn tell_failure(number: usize, hub: &Hub, work: impl FnOnce() -> io::Result<()>) {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => hub.fail(format!("thread {number}: {error}")),
+        Err(panic) => hub.fail(format!("thread {number} panicked: {}", panic_text(panic.as_ref()))),
+    }
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
@@ -191,4 +197,55 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no reason given")
         .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = r#"{"run": "test", "process": 0, "seed": 1, "groups": [{"name": "devices", "count": 2}],
+        "endpoints": [{"name": "plain", "host": "127.0.0.1", "port": 1, "tls": null}], "threads": 2}"#;
+
+    fn engine() -> Engine {
+        Engine::new(PLAN, &HashMap::new()).unwrap()
+    }
+
+    fn events(batches: &[Batch]) -> usize {
+        batches
+            .iter()
+            .filter(|batch| batch.table == "events")
+            .map(|batch| batch.rows)
+            .sum()
+    }
+
+    #[test]
+    fn a_panic_in_one_thread_stops_all_and_is_told_once_after_the_last_rows() {
+        let engine = engine();
+        engine.connect().unwrap();
+        while engine.status().failed < 2 {
+            std::thread::yield_now(); // nobody listens at port 1: both devices fail and leave an event each
+        }
+        tell_failure(7, &engine.hub, || panic!("the sky fell"));
+        assert!(engine.wait_ended(Duration::from_secs(10)));
+        let mut found = 0;
+        let failure = loop {
+            match engine.drain(Duration::from_secs(1)) {
+                Ok(batches) => found += events(&batches),
+                Err(failure) => break failure,
+            }
+        };
+        assert_eq!(found, 2);
+        assert_eq!(failure.to_string(), "thread 7 panicked: the sky fell");
+        assert!(engine.drain(Duration::ZERO).unwrap().is_empty());
+        assert!(engine.begin(0).is_err());
+    }
+
+    #[test]
+    fn an_engine_that_is_dropped_ends_its_threads() {
+        let engine = engine();
+        engine.connect().unwrap();
+        let hub = Arc::clone(&engine.hub);
+        drop(engine);
+        assert!(hub.wait_ended(Duration::ZERO));
+    }
 }

@@ -8,7 +8,7 @@ use telemark_mqtt::packet::{Connack, Connect, Will};
 use telemark_mqtt::properties::{Property, PropertyBuffer};
 use telemark_mqtt::state::ClientKeepAlive;
 use telemark_mqtt::{QoS, Version};
-use telemark_net::{connect, monotonic_ns, Handshake, Interest, SessionSlot, Stream};
+use telemark_net::{connect, monotonic_ns, Event, Handshake, Interest, SessionSlot, Stream};
 
 use super::Reactor;
 use crate::cohort::{expand, Cohort};
@@ -121,17 +121,21 @@ impl Reactor {
     }
 
     /// The poller reported the device's socket.
-    pub(super) fn on_ready(&mut self, place: usize, readable: bool, writable: bool) {
+    pub(super) fn on_ready(&mut self, place: usize, event: &Event) {
         match self.devices[place].state {
             State::Connecting => self.on_connected(place),
             State::Securing => self.shake_hands(place),
             State::Waiting | State::Gone => {}
             State::Greeting | State::Subscribing | State::Ready | State::Leaving => {
-                if writable {
+                if event.writable {
                     self.write_leftover(place);
                 }
-                if readable {
+                if event.readable {
                     self.read(place);
+                }
+                if event.closed {
+                    // The end of the stream is told once, perhaps together with the last bytes: look again.
+                    self.read_later(place);
                 }
             }
         }
@@ -234,6 +238,13 @@ impl Reactor {
             return Err(Fault::new("refused", "connect_refused", Some(i32::from(code)), detail));
         }
         let limits = Limits::of(&connack.properties);
+        if let Some(detail) = unsupported(cohort, &limits) {
+            let fault = Fault::new("refused", "connect_refused", None, detail);
+            return Err(Fault {
+                is_final: true,
+                ..fault
+            });
+        }
         let interval = limits.server_keep_alive_s.unwrap_or(cohort.plan.keep_alive_s as u16);
         device.keep_alive = ClientKeepAlive::new(interval, now);
         device.failures = 0;
@@ -353,6 +364,25 @@ impl Reactor {
             });
         }
     }
+}
+
+/// What the plan needs and the server says it does not do.
+fn unsupported(cohort: &Cohort, limits: &Limits) -> Option<String> {
+    let publish = cohort.plan.publish.as_ref()?;
+    if cohort.publish_qos > limits.maximum_qos {
+        let (highest, planned) = (limits.maximum_qos.bits(), cohort.publish_qos.bits());
+        return Some(format!(
+            "the server takes QoS {highest} at most, the plan publishes with QoS {planned}"
+        ));
+    }
+    if publish.retain && !limits.retain_available {
+        return Some("the server keeps no retained messages, the plan publishes some".to_owned());
+    }
+    let largest = publish.size_max.unwrap_or(publish.size);
+    (largest >= limits.maximum_packet_size).then(|| {
+        let maximum = limits.maximum_packet_size;
+        format!("the server takes packets of {maximum} bytes at most, the plan publishes {largest} bytes")
+    })
 }
 
 fn encode_connect(

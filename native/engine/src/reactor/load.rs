@@ -76,6 +76,7 @@ impl Reactor {
 
     /// Queues everything that is due.
     pub(super) fn load(&mut self) {
+        self.share_received();
         match std::mem::replace(&mut self.loader, Loader::Idle) {
             Loader::Idle => {}
             Loader::Open { schedule, rates } => self.load_open(schedule, rates),
@@ -118,11 +119,23 @@ impl Reactor {
                 self.queue(due);
             }
         }
-        self.loader = Loader::Windowed {
-            messages,
-            start_ns,
-            end_ns,
-        };
+        if !messages.is_over() {
+            self.loader = Loader::Windowed {
+                messages,
+                start_ns,
+                end_ns,
+            };
+        }
+    }
+
+    /// Tells what was received: a closed loop sends for it, here and in the other threads.
+    pub(super) fn share_received(&mut self) {
+        let new = self.totals.received - self.received_before;
+        if new > 0 {
+            let wake = matches!(self.loader, Loader::Windowed { .. }) && !self.crew.plan.relay_credits;
+            self.hub.count_received(new as u64, self.thread, wake);
+            self.received_before = self.totals.received;
+        }
     }
 
     #[inline]

@@ -14,7 +14,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
-use telemark_net::{monotonic_ns, thread_cpu_ns, Events, Interest, Poller, Waker};
+use telemark_net::{monotonic_ns, thread_cpu_ns, Event, Events, Interest, Poller, Waker};
 
 use crate::cohort::Crew;
 use crate::device::{Device, Publisher, State};
@@ -143,7 +143,7 @@ impl Reactor {
             let woke = monotonic_ns();
             for place in 0..events.len() {
                 if let Some(event) = events.get(place) {
-                    self.on_event(event.token, event.readable, event.writable);
+                    self.on_event(&event);
                 }
             }
             self.round();
@@ -168,7 +168,8 @@ impl Reactor {
         self.publish_totals();
     }
 
-    fn on_event(&mut self, token: u64, readable: bool, writable: bool) {
+    fn on_event(&mut self, event: &Event) {
+        let token = event.token;
         if token == WAKER {
             self.waker.drain();
             return self.obey();
@@ -179,7 +180,7 @@ impl Reactor {
             .get(place)
             .is_some_and(|device| device.generation == generation)
         {
-            self.on_ready(place, readable, writable);
+            self.on_ready(place, event);
         }
     }
 
@@ -233,13 +234,6 @@ impl Reactor {
     }
 
     fn publish_totals(&mut self) {
-        let received = self.totals.received;
-        if received > self.received_before {
-            let wake = matches!(self.loader, Loader::Windowed { .. }) && !self.crew.plan.relay_credits;
-            self.hub
-                .count_received((received - self.received_before) as u64, self.thread, wake);
-            self.received_before = received;
-        }
         let live = self.hub.live(self.thread);
         live.connected.store(self.totals.connected, Ordering::Relaxed);
         live.ready.store(self.totals.ready, Ordering::Relaxed);
@@ -248,7 +242,7 @@ impl Reactor {
         live.sent.store(self.totals.sent, Ordering::Relaxed);
         live.acked.store(self.totals.acked, Ordering::Relaxed);
         live.dropped.store(self.totals.dropped, Ordering::Relaxed);
-        live.received.store(received, Ordering::Relaxed);
+        live.received.store(self.totals.received, Ordering::Relaxed);
         live.disconnects.store(self.totals.disconnects, Ordering::Relaxed);
         live.sending
             .store(self.loader.is_sending() || !self.arena.is_empty(), Ordering::Relaxed);

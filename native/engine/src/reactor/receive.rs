@@ -39,6 +39,11 @@ impl Reactor {
             }
         }
         self.buffer = buffer;
+        self.read_later(place);
+    }
+
+    /// Reads the device again in this round, although the poller may be silent about it.
+    pub(super) fn read_later(&mut self, place: usize) {
         let device = &mut self.devices[place];
         if !device.again && device.stream.is_some() {
             device.again = true;
@@ -200,8 +205,8 @@ fn subscription(device: &Device, cohort: &Cohort, topic: &str) -> i32 {
         0 => -1,
         1 => cohort.filters[0].first_subscription + within,
         _ => {
-            let matching = |filter: &Box<str>| Filter::parse(filter).is_ok_and(|filter| filter.matches(topic));
-            let found = device.filters.iter().position(matching);
+            let matching = |filter: &str| Filter::parse(filter).is_ok_and(|filter| filter.matches(topic));
+            let found = device.filters.iter().position(|filter| matching(filter));
             found.map_or(-1, |number| cohort.filters[number].first_subscription + within)
         }
     }

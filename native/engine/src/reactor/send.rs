@@ -154,12 +154,16 @@ impl Reactor {
     fn send(&mut self, at: usize) {
         let place = self.publishers[at].device as usize;
         if !self.is_ready(place) || self.devices[place].is_blocked() {
-            return self.wait_for_room(at, self.is_ready(place));
+            if self.is_ready(place) {
+                self.count_pushed_back();
+            }
+            return self.wait_for_room(at);
         }
         let now = monotonic_ns();
         self.drop_late(at, now);
         if !self.prepare(at, now) {
-            return self.wait_for_room(at, true);
+            self.count_pushed_back();
+            return self.wait_for_room(at);
         }
         let device = &mut self.devices[place];
         match write_some(device, &self.outgoing.bytes) {
@@ -244,7 +248,8 @@ impl Reactor {
                 keep_messages(device, &self.outgoing.bytes[written..end], marks);
             }
             self.take_back(at, &messages[kept..]);
-            self.wait_for_room(at, true);
+            self.count_pushed_back();
+            self.wait_for_room(at);
         } else {
             self.list_due(at as u32);
         }
@@ -288,21 +293,22 @@ impl Reactor {
     }
 
     /// Messages wait for the socket, the window or the connection; they are looked at again when they get late.
-    fn wait_for_room(&mut self, at: usize, pushed_back: bool) {
+    fn wait_for_room(&mut self, at: usize) {
         if self.publishers[at].queue.is_empty() {
             return;
         }
-        let now = monotonic_ns();
-        if pushed_back {
-            self.timeline.at(now).pushed_back += 1;
-        }
         if self.waiting.is_empty() {
-            self.next_sweep_ns = now + TICK_NS;
+            self.next_sweep_ns = monotonic_ns() + TICK_NS;
         }
         if !self.publishers[at].waits {
             self.publishers[at].waits = true;
             self.waiting.push(at as u32);
         }
+    }
+
+    /// A send found the socket full or the window used up.
+    fn count_pushed_back(&mut self) {
+        self.timeline.at(monotonic_ns()).pushed_back += 1;
     }
 
     /// Drops what has become too late among the messages that wait.

@@ -24,6 +24,11 @@ impl Windowed {
         }
     }
 
+    /// Whether the limit is reached.
+    pub fn is_over(&self) -> bool {
+        self.taken >= self.limit
+    }
+
     /// The next message if fewer than `granted` were taken.
     pub fn pop(&mut self, granted: u64, now_ns: i64) -> Option<Due> {
         if self.taken >= granted.min(self.limit) || self.publishers == 0 {

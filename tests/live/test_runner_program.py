@@ -88,6 +88,9 @@ def test_server_and_engine_stay_on_the_cpus_they_are_pinned_to(tmp_path: Path) -
         code = program.wait(60)
     facts = RunFile.read(next((tmp_path / "c").glob("*/run.json")).parent)
 
+    lags = [line["totals"]["loop_lag_max_us"] for line in program.lines if line["is"] == "progress"]
+
     assert code == 0
     assert (server, engine) == ([first], [second])
+    assert any(lags)  # the engine's own health is told while it runs
     assert facts.pinning == {"server": [first], "engine": [second], "consumer": None}

@@ -92,8 +92,10 @@ class EngineProcess:
     def _report(self) -> None:
         status = self._engine.status()
         count, p50_us, p99_us = self._engine.latency_last_second()
-        stopped = {"stopped_ns": self._stopped_ns} if self._limit is not None else {}
-        self._say({"is": "status", **status, "latency_count": count, "p50_us": p50_us, "p99_us": p99_us, **stopped})
+        more: dict[str, float | None] = dict(self._recorder.engine_health)
+        if self._limit is not None:
+            more["stopped_ns"] = self._stopped_ns
+        self._say({"is": "status", **status, "latency_count": count, "p50_us": p50_us, "p99_us": p99_us, **more})
         if not self._told_ready and status["ready"] + status["failed"] >= status["devices"]:
             self._told_ready = True
             self._say({"is": "ready"})

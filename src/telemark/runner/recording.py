@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from telemark._native import Batch, Engine, EngineFailure
+from telemark.store.arrow import native_batch
 from telemark.store.writer import RecordWriter
 
 DRAIN_WAIT_S = 0.2
@@ -30,6 +31,7 @@ class Recorder:
         self._finishing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="records", daemon=True)
         self.failure: BaseException | None = None
+        self.engine_health: dict[str, float] = {}  # of the newest second handed over; for display
 
     def start(self) -> None:
         """Begin to record."""
@@ -76,6 +78,15 @@ class Recorder:
             self._writer.write_native(batch)
             if batch.table == "events" and self._told < TOLD_EVENTS:
                 self._tell_events(batch)
+            if batch.table == "counters" and batch.rows:
+                self._note_health(batch)
+
+    def _note_health(self, batch: Batch) -> None:
+        newest = native_batch(batch).slice(batch.rows - 1).to_pylist()[0]
+        self.engine_health = {
+            "send_delay_max_us": newest["send_delay_max_ns"] / 1000,
+            "loop_lag_max_us": newest["loop_lag_max_ns"] / 1000,
+        }
 
     def _tell_events(self, batch: Batch) -> None:
         columns = {column.name: column for column in batch.columns() if column.name in ("kind", "detail")}

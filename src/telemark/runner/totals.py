@@ -25,6 +25,8 @@ class Totals:
     stopped_ns: int | None = None  # loads with a limit: when the last process had sent its share
     p50_us: float | None = None  # of the last second, over the processes that received anything
     p99_us: float | None = None  # the worst process's
+    send_delay_max_us: float | None = None  # largest sent - intended of a recent second, the worst process's
+    loop_lag_max_us: float | None = None  # longest time away from the sockets, likewise
 
     @property
     def settled(self) -> bool:
@@ -46,8 +48,14 @@ def add_up(statuses: Iterable[Mapping[str, Any]]) -> Totals:
         sending=any(status.get("sending", False) for status in known),
         stopped_ns=_all_stopped([status["stopped_ns"] for status in known if "stopped_ns" in status]),
         p50_us=sum(status["p50_us"] * status["latency_count"] for status in receiving) / weight if weight else None,
-        p99_us=max(float(status["p99_us"]) for status in receiving) if weight else None,
+        p99_us=_worst(receiving, "p99_us"),
+        send_delay_max_us=_worst(known, "send_delay_max_us"),
+        loop_lag_max_us=_worst(known, "loop_lag_max_us"),
     )
+
+
+def _worst(statuses: Iterable[Mapping[str, Any]], name: str) -> float | None:
+    return max((float(status[name]) for status in statuses if name in status), default=None)
 
 
 def _all_stopped(times: list[int | None]) -> int | None:

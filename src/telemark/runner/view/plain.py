@@ -60,4 +60,4 @@ def line(progress: Progress) -> str:
         )
     server = f"server {words.cores(progress.server_cpu_cores)} {words.memory(progress.server_rss_bytes)}"
     clock = f"{words.seconds(progress.elapsed_s)}, at most {words.seconds(progress.remaining_s)} left"
-    return f"{progress.phase:<10} [{clock}] {state}; {server}; engine {words.cores(progress.engine_cpu_cores)}"
+    return f"{progress.phase:<10} [{clock}] {state}; {server}; engine {words.engine(progress)}"

@@ -64,7 +64,7 @@ def picture(progress: Progress) -> Table:
     server = f"{words.cores(progress.server_cpu_cores)}  {words.memory(progress.server_rss_bytes)}"
     table.add_row("server", server)
     broken = f"  [red]{totals.disconnects:,} disconnects[/]" if totals.disconnects else ""
-    table.add_row("engine", f"{words.cores(progress.engine_cpu_cores)}{broken}")
+    table.add_row("engine", f"{words.engine(progress)}{broken}")
     return table
 
 

@@ -41,3 +41,10 @@ def missing(progress: Progress) -> str:
     """Outstanding messages; while sending goes on they are mostly under way, not lost."""
     word = "missing" if progress.phase in (Phase.DRAIN, Phase.STOP) else "under way"
     return f"{count(progress.outstanding)} {word}"
+
+
+def engine(progress: Progress) -> str:
+    """The engine's own health: what it costs and how late it is."""
+    totals = progress.totals
+    late = f"sends at most {microseconds(totals.send_delay_max_us)} late"
+    return f"{cores(progress.engine_cpu_cores)}, {late}, loop lag {microseconds(totals.loop_lag_max_us)}"

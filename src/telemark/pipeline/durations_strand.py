@@ -1,0 +1,53 @@
+"""The first strand of a batch: everything that is a time between two moments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+
+from telemark.pipeline import intervals, latency
+from telemark.pipeline.histogram import histogram
+from telemark.pipeline.read import Records
+from telemark.pipeline.rows import Row, plain_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Durations:
+    """Of every run of the batch, by its place."""
+
+    latency: dict[int, list[Row]]
+    distribution: dict[int, list[Row]]
+    seconds: intervals.Cells
+
+
+def durations(records: Records) -> Durations:
+    """Statistics, distribution and seconds of every duration of a batch."""
+    counted = histogram(records).persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        spreads = latency.spreads(plain_rows(latency.buckets(counted)))
+        resolved = _resolve(records, counted, spreads)
+        seconds = intervals.second_cells(plain_rows(intervals.seconds(counted)))
+    finally:
+        counted.unpersist()
+    found = Durations({}, {}, seconds)
+    for name, spread in spreads.items():
+        found.latency.setdefault(name[0], []).append(latency.latency_row(name, spread, resolved))
+        found.distribution.setdefault(name[0], []).extend(latency.distribution_rows(name, spread))
+    return found
+
+
+def _resolve(
+    records: Records, counted: DataFrame, spreads: dict[latency.Name, latency.Spread]
+) -> dict[int, list[tuple[int, int]]]:
+    """Full resolution of the buckets that hold a percentile."""
+    wanted = sorted({key for spread in spreads.values() for key in spread.unresolved()})
+    if not wanted:
+        return {}
+    listed = records.spark.createDataFrame(pa.table({"bucket": pa.array(wanted, pa.int64())}))
+    found: dict[int, list[tuple[int, int]]] = {}
+    for row in plain_rows(latency.inside(counted, listed)):
+        found.setdefault(row["bucket"], []).append((row["us"], row["n"]))
+    return {bucket: sorted(values) for bucket, values in found.items()}

@@ -30,7 +30,7 @@ BACKLOG_SLOPE: Final = 0.001  # of the offered rate
 TREND_SHARE: Final = 0.25  # of the median latency
 TREND_US: Final = 200.0  # a change below this is within the noise of any operating system
 TREND_Z: Final = 1.96
-STEP_SHARE: Final = 1.0  # a level that doubles is a step, however late it comes
+STEP_SHARE: Final = 1.0  # of the lower level: one that doubles is a step, however early or late it comes
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,8 @@ def latency_trend(latency_us: Sequence[float | None]) -> Trend:
     change = _change(medians)
     typical = median(medians)
     together = abs(mann_kendall_z(medians)) >= TREND_Z
-    step = abs(change) > STEP_SHARE * typical and _apart(medians)
+    lower = min(median(quarter) for quarter in _quarters(medians))
+    step = abs(change) > STEP_SHARE * lower and _apart(medians)
     if abs(change) <= max(TREND_SHARE * typical, TREND_US) or not (together or step):
         return "steady"
     return "rising" if change > 0 else "falling"

@@ -1,7 +1,7 @@
 """The built-in server as a server under test: for calibration, for tests of the instrument, and for trying things.
 
 Options: threads (1), seed (0), max_queued_messages (1,000,000; 0: no limit), receive_maximum (65,535),
-faults ("drop=100,stall=1@3": see loopback_faults).
+faults ("drop=100,stall=1@3": see loopback_faults). What it did wrong is left in faults.json beside its configuration.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import http.client
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,6 +24,7 @@ from telemark.servers.loopback_faults import parse_faults
 from telemark.servers.ports import LOOPBACK, free_ports
 from telemark.servers.process import ServerProcess
 
+ACCOUNT = "faults.json"
 HOW_TO_GET = "it is part of telemark: build the native module (make setup)"
 # What of GET /counters is part of the contract.
 COUNTERS = (
@@ -99,6 +101,14 @@ class LoopbackServer(LocalServer):
         if not isinstance(found, dict):
             raise ServerError("the built-in server does not tell its faults", hint=self.log_tail())
         return found
+
+    def before_end(self) -> None:
+        """Leave the account in the run folder: it is the truth a report on the run can be checked against."""
+        if not self.alive():
+            return
+        with suppress(ServerError, OSError):
+            account = self.faults()
+            (self.directory / ACCOUNT).write_text(json.dumps(account, indent=1) + "\n", encoding="utf-8")
 
     def set_faults(self, texts: Sequence[str]) -> None:
         """Put other faults in force while it runs; an empty list ends all of them."""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from telemark import __version__
-from telemark.report import facts, side_by_side
+from telemark.report import facts, searches, side_by_side
 from telemark.report.cases import CaseFacts, case_facts, suite_title
 from telemark.report.charts import figures, spread
 from telemark.report.charts.over_time import time_charts
@@ -23,6 +23,7 @@ from telemark.report.model import (
     ScenarioView,
     ScoreRow,
     SuiteView,
+    Table,
 )
 from telemark.report.published import published_table
 from telemark.report.rows import score_row
@@ -50,6 +51,7 @@ def _campaign(prefix: str, source: CampaignSource, problems: list[Problem]) -> C
     shown = [(run, row) for run in source.runs if (row := _try_row(run, problems))]
     runs = [run for run, _ in shown]
     rows = [row for _, row in shown]
+    found = searches.read_searches(source.folder)
     suites = tuple(
         _suite(f"{prefix}s{number}", suite, [item for item in shown if item[1].suite == suite])
         for number, suite in enumerate(dict.fromkeys(row.suite for row in rows))
@@ -63,16 +65,25 @@ def _campaign(prefix: str, source: CampaignSource, problems: list[Problem]) -> C
         trust=facts.trust_facts(runs, rows),
         notices=_common_notices(rows),
         suites=suites,
-        tables=tuple(
-            table
-            for table in (
-                side_by_side.servers_table(prefix, rows),
-                side_by_side.repeats_table(prefix, source.comparison),
-            )
-            if table.rows
+        tables=_campaign_tables(prefix, source, rows, found),
+        charts=tuple(
+            chart
+            for chart in (*searches.tries_charts(prefix, found), *side_by_side.server_charts(prefix, runs))
+            if chart.has_data
         ),
-        charts=tuple(chart for chart in side_by_side.server_charts(prefix, runs) if chart.has_data),
     )
+
+
+def _campaign_tables(
+    prefix: str, source: CampaignSource, rows: Sequence[ScoreRow], found: Sequence[searches.Result]
+) -> tuple[Table, ...]:
+    tables = (
+        searches.peaks_table(prefix, found),
+        side_by_side.servers_table(prefix, rows),
+        side_by_side.repeats_table(prefix, source.comparison),
+        side_by_side.scaling_table(prefix, source.scaling),
+    )
+    return tuple(table for table in tables if table.rows)
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:

@@ -95,7 +95,8 @@ def _headroom(rows: Sequence[ScoreRow]) -> Fact:
     lowest = min(known)
     tone = "pass" if lowest >= ENOUGH_HEADROOM else "caution"
     missing = f"; not known for {len(rows) - len(known)} runs" if len(known) < len(rows) else ""
-    return Fact("engine headroom", f"at least {fmt.ratio(lowest)} of the rate used{missing}", tone)
+    used = f"the engine was at {1 / lowest:.0%} of what it can do here" if lowest > 0 else "none"
+    return Fact("engine headroom", f"{fmt.ratio(lowest)} at least: {used}{missing}", tone)
 
 
 def _clock(runs: Sequence[RunSource]) -> Fact:

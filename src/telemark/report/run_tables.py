@@ -13,7 +13,12 @@ TITLES = ("min", "AVG", "STDV", "50P", "75P", "90P", "95P", "99P", "99.9P", "99.
 
 def run_tables(prefix: str, run: RunSource) -> tuple[Table, ...]:
     """All tables of a run that have rows."""
-    tables = (latency_table(prefix, run), integrity_table(prefix, run), offenders_table(prefix, run))
+    tables = (
+        latency_table(prefix, run),
+        cost_table(prefix, run),
+        integrity_table(prefix, run),
+        offenders_table(prefix, run),
+    )
     return tuple(table for table in tables if table.rows)
 
 
@@ -30,6 +35,19 @@ def latency_table(prefix: str, run: RunSource) -> Table:
         for row in run.rows("latency")
     )
     return Table(f"{prefix}-latencies", "Times", columns, rows, frozenset(columns[2:]))
+
+
+def cost_table(prefix: str, run: RunSource) -> Table:
+    """Everything the run cost the machine, as far as it was measured."""
+    found = [
+        (name, value) for row in run.rows("resources") for name, value in row.items() if name not in ("campaign", "run")
+    ]
+    rows = tuple(
+        (Cell(name.replace("_", " ")), Cell(fmt.value_in(fmt.unit_of(name), value), value))
+        for name, value in found
+        if value is not None
+    )
+    return Table(f"{prefix}-cost", "What it cost", ("quantity", "value"), rows, frozenset({"value"}))
 
 
 def integrity_table(prefix: str, run: RunSource) -> Table:

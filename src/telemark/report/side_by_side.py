@@ -72,6 +72,32 @@ def repeats_table(prefix: str, comparison: Sequence[Mapping[str, Any]]) -> Table
     return Table(f"{prefix}-repeats", "Repeats and their spread", columns, tuple(rows), frozenset(columns[3:]), note)
 
 
+def scaling_table(prefix: str, scaling: Sequence[Mapping[str, Any]]) -> Table:
+    """Straight lines through the points: what each further connection costs, with its confidence interval."""
+    columns = ("server", "scenario", "quantity", "per", "slope", "from", "to", "at zero", "fit (r²)", "points")
+    rows = []
+    for row in scaling:
+        unit = fmt.unit_of(str(row.get("y")))
+        rows.append((
+            Cell(fmt.one_line(row.get("server"))),
+            Cell(fmt.one_line(f"{row.get('scenario')} {row.get('series') or ''}")),
+            Cell(fmt.one_line(row.get("y"))), Cell(fmt.one_line(row.get("x"))),
+            *(Cell(_per(unit, row.get(key)), row.get(key)) for key in ("slope", "slope_low", "slope_high")),
+            Cell(fmt.value_in(unit, row.get("intercept")), row.get("intercept")),
+            Cell(fmt.number(row.get("r_squared")), row.get("r_squared")),
+            Cell(fmt.count(row.get("points")), row.get("points")),
+        ))  # fmt: skip
+    note = "From and to: 95 % confidence interval of the slope."
+    return Table(
+        f"{prefix}-scaling", "What one more connection costs", columns, tuple(rows), frozenset(columns[4:]), note
+    )
+
+
+def _per(unit: fmt.Unit, value: float | None) -> str:
+    """A slope: small parts of a core or of a message a second need more digits than the quantity itself."""
+    return fmt.number(value) if unit in ("cores", "rate", "count") else fmt.value_in(unit, value)
+
+
 def server_charts(prefix: str, runs: Sequence[RunSource]) -> list[Chart]:
     """Bars of value, latency and CPU by scenario, one bar per server. None with a single server or one point."""
     points = sweep.drawable(runs)

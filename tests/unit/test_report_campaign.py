@@ -1,0 +1,82 @@
+"""What is shown over a whole campaign: searches, servers side by side, repeats, costs per connection."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from telemark.report import searches, side_by_side
+from telemark.report.build import build_report
+from tests.support.synthetic import make_campaign
+from tests.support.synthetic_tables import FakeRun
+
+PEAK = {
+    "rate": 9000.0, "at_least": 9000.0, "ending": "found",
+    "bottleneck": {"side": "server", "part": "one thread", "evidence": ["its busiest thread used 0.99 cores"]},
+    "tries": [{"rate": 8000.0, "holds": True}, {"rate": 10000.0, "holds": False}, {"rate": 9000.0, "holds": True}],
+}  # fmt: skip
+SEARCH = {
+    "format": 1, "suite": "messagesight", "scenario": "FANIN.Q0.SHARED", "point": "", "size": "quick",
+    "server": "mosquitto", "quantity": "rate", "rule": ["lost == 0"], "peaks": [PEAK],
+    "summary": {"repeats": 1, "median": 9000.0, "mean": 9000.0, "low": None, "high": None, "spread": 0.0},
+}  # fmt: skip
+
+
+def test_a_search_shows_its_peak_what_gave_out_and_every_try(tmp_path: Path) -> None:
+    """The answer of a search is part of the campaign's report."""
+    folder = make_campaign(tmp_path / "campaign", [FakeRun()])
+    (folder / "search.json").write_text(json.dumps([SEARCH]))
+
+    view = build_report([folder]).campaigns[0]
+
+    table = next(table for table in view.tables if table.title == "Peak sustainable rate")
+    assert "9K" == table.rows[0][2].text
+    assert "server: one thread: its busiest thread used 0.99 cores" == table.rows[0][7].text
+    chart = next(chart for chart in view.charts if "search for the peak" in chart.title)
+    assert {"held": 2, "did not hold": 1} == {line.name: len(line.points) for line in chart.series}
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1, 2]", '[{"format": 99}]', '[{"format": 1, "peaks": [3]}]'])
+def test_a_strange_search_file_does_no_harm(tmp_path: Path, content: str) -> None:
+    """It comes from a stranger like everything else."""
+    (tmp_path / "search.json").write_text(content)
+    found = searches.read_searches(tmp_path)
+
+    searches.peaks_table("x", found)
+    searches.tries_charts("x", found)
+
+
+def test_servers_stand_side_by_side_with_one_line_per_point(tmp_path: Path) -> None:
+    """A server that lacks a point has dashes there."""
+    runs = [FakeRun(server="a"), FakeRun(server="b"), FakeRun(server="a", parameters={"publishers": 9}, publishers=9)]
+    view = build_report([make_campaign(tmp_path / "campaign", runs)]).campaigns[0]
+    table = next(table for table in view.tables if table.title == "Servers side by side")
+
+    assert (("", 1), ("a", 3), ("b", 3)) == table.groups
+    assert 2 == len(table.rows)
+    assert ["–"] * 3 == [cell.text for cell in table.rows[1][4:]]  # noqa: RUF001
+
+
+def test_repeats_show_their_interval_and_mark_a_large_spread(tmp_path: Path) -> None:
+    """Runs that disagree must not look like one number."""
+    runs = [FakeRun(repeat=n, seed=n, latency_us=latency) for n, latency in enumerate((500.0, 1000.0, 1500.0))]
+    view = build_report([make_campaign(tmp_path / "campaign", runs)]).campaigns[0]
+    table = next(table for table in view.tables if table.title.startswith("Repeats"))
+    latency = next(row for row in table.rows if row[2].text == "latency_mean_us")
+
+    assert "3" == latency[3].text
+    assert "caution" == latency[7].tone
+
+
+def test_the_cost_of_a_connection_is_a_slope_with_its_interval() -> None:
+    """As the MQ Telemetry report's memory per connection."""
+    row = {
+        "server": "mosquitto", "scenario": "memory-per-connection", "series": "", "y": "server_rss_bytes_max",
+        "x": "connections", "points": 3, "intercept": 5_000_000.0, "slope": 3072.0, "slope_low": 3000.0,
+        "slope_high": 3144.0, "r_squared": 0.999,
+    }  # fmt: skip
+    table = side_by_side.scaling_table("x", [row])
+
+    assert ["3 KiB", "2.93 KiB", "3.07 KiB", "4.77 MiB", "0.999", "3"] == [cell.text for cell in table.rows[0][4:]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,28 +34,35 @@ def shortened(plan: RunPlan) -> RunPlan:
 
 
 @pytest.fixture(scope="module")
-def campaign() -> Iterator[CampaignOutcome]:
-    """All points in one campaign, as `telemark run` makes it."""
+def campaigns() -> Iterator[list[CampaignOutcome]]:
+    """All points, as `telemark run` makes them. In two campaigns side by side: most of the time is starting processes."""
     points = [shortened(plan) for case in CASES for plan in plan_points(case, "quick")]
-    with tempfile.TemporaryDirectory() as out:
-        yield run_campaign(points, ["loopback"], Path(out), campaign="all", options=CampaignOptions(keep_going=True))
+    options = CampaignOptions(keep_going=True)
+    with tempfile.TemporaryDirectory() as out, ThreadPoolExecutor(2) as pool:
+
+        def run_half(half: int) -> CampaignOutcome:
+            return run_campaign(points[half::2], ["loopback"], Path(out), campaign=f"half-{half}", options=options)
+
+        yield list(pool.map(run_half, range(2)))
 
 
-def test_every_case_completes_with_a_closed_folder(campaign: CampaignOutcome) -> None:
+def test_every_case_completes_with_a_closed_folder(campaigns: list[CampaignOutcome]) -> None:
     """No case is left out, none fails."""
-    problems = {run.run: run.reason for run in campaign.runs if run.state != "complete"}
-    covered = {(facts.suite, facts.scenario) for facts in map(RunFile.read, (run.folder for run in campaign.runs))}
+    runs = [run for campaign in campaigns for run in campaign.runs]
+    problems = {run.run: run.reason for run in runs if run.state != "complete"}
+    facts = [RunFile.read(run.folder) for run in runs]
 
     assert problems == {}
-    assert campaign.skipped == ()
-    assert covered == {(case.suite, case.name) for case in CASES}
-    assert all(RunFile.read(run.folder).complete for run in campaign.runs)
+    assert [campaign.skipped for campaign in campaigns] == [(), ()]
+    assert {(each.suite, each.scenario) for each in facts} == {(case.suite, case.name) for case in CASES}
+    assert all(each.complete for each in facts)
 
 
-def test_no_case_loses_a_message(campaign: CampaignOutcome) -> None:
+def test_no_case_loses_a_message(campaigns: list[CampaignOutcome]) -> None:
     """Counted message by message; cases that send must have sent."""
-    counted = {run.run: count(run.folder) for run in campaign.runs}
-    plans = {run.run: RunFile.read(run.folder).plan for run in campaign.runs}
+    folders = [run.folder for campaign in campaigns for run in campaign.runs]
+    counted = {folder.name: count(folder) for folder in folders}
+    sending = {folder.name for folder in folders if RunFile.read(folder).plan["load"]["shape"] != "idle"}
 
     assert {run: each for run, each in counted.items() if each.lost or each.duplicate} == {}
-    assert [run for run, each in counted.items() if each.sent == 0 and plans[run]["load"]["shape"] != "idle"] == []
+    assert [run for run in sending if counted[run].sent == 0] == []

@@ -176,20 +176,20 @@ def test_a_server_nobody_saw_die_is_lost_when_all_devices_are_gone(tmp_path: Pat
 LONG = Phases(connect_timeout_s=60, warmup_s=60, measure_s=60, drain_timeout_s=60, hold_s=60)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["int", "term"])
 @pytest.mark.parametrize(
-    ("phase", "mode", "phases"),
+    ("phase", "mode", "phases", "number"),
     [
-        ("connect", fake_engine.SLOW, LONG),
-        ("hold", fake_engine.FINE, LONG),
-        ("warmup", fake_engine.FINE, replace(LONG, hold_s=0)),
-        ("measure", fake_engine.FINE, replace(LONG, hold_s=0, warmup_s=0)),
-        ("drain", fake_engine.LOSES, Phases(measure_s=0.2, drain_timeout_s=60)),
-        ("stop", fake_engine.DEAF, Phases(measure_s=0.2, drain_timeout_s=0.1)),
+        ("connect", fake_engine.SLOW, LONG, signal.SIGINT),
+        ("hold", fake_engine.FINE, LONG, signal.SIGHUP),
+        ("warmup", fake_engine.FINE, replace(LONG, hold_s=0), signal.SIGINT),
+        ("measure", fake_engine.FINE, replace(LONG, hold_s=0, warmup_s=0), signal.SIGTERM),
+        ("drain", fake_engine.LOSES, Phases(measure_s=0.2, drain_timeout_s=60), signal.SIGINT),
+        ("stop", fake_engine.DEAF, Phases(measure_s=0.2, drain_timeout_s=0.1), signal.SIGINT),
     ],
+    ids=["connect", "hold", "warmup", "measure", "drain", "stop"],
 )
 def test_an_interruption_in_any_phase_ends_in_order(
-    tmp_path: Path, phase: str, mode: int, phases: Phases, number: int
+    tmp_path: Path, phase: str, mode: int, phases: Phases, number: signal.Signals
 ) -> None:
     """Interrupted, not failed; within five seconds; nothing left running; the folder is readable."""
     listener = SignalAt(phase, number)
@@ -197,7 +197,7 @@ def test_an_interruption_in_any_phase_ends_in_order(
 
     assert time.monotonic() - listener.sent_at < 5
     assert (outcome.state, outcome.exit_code) == ("interrupted", ExitCode.INTERRUPTED)
-    assert RunFile.read(outcome.folder).reason == f"interrupted by {signal.Signals(number).name}"
+    assert RunFile.read(outcome.folder).reason == f"interrupted by {number.name}"
     assert phase in RunFile.read(outcome.folder).phases
     assert children() == []
 

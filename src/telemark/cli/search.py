@@ -17,8 +17,7 @@ from telemark.cli.running import named_values
 from telemark.errors import ConfigError, ExitCode
 from telemark.model.plan import RunPlan, Size
 from telemark.runner import CampaignOptions
-from telemark.runner.calibrate.record import for_run
-from telemark.runner.calibrate.record import load as load_calibration
+from telemark.runner.calibrate.record import for_run, load_for_runs
 from telemark.runner.facts import host_facts
 from telemark.runner.pinning import parse_pins
 from telemark.runner.search.attempts import Attempts
@@ -100,7 +99,7 @@ def _discard(_: object) -> None:
 
 
 def _limits(probe: Probe, settings: dict[str, Any]) -> Limits:
-    calibration = for_run(probe.case, str(host_facts()["fingerprint"]), load_calibration())
+    calibration = for_run(probe.case, str(host_facts()["fingerprint"]), load_for_runs())
     known = calibration["connect_ceiling" if probe.quantity == "connections" else "ceiling_rate"]
     if known is None and settings["max_rate"] is None:
         _tell(f"warning: the engine's own ceiling is not known: {calibration['problem']}")

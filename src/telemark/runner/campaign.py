@@ -10,8 +10,7 @@ from telemark.catalog.host import read_limits
 from telemark.errors import ConfigError, ExitCode, TelemarkError
 from telemark.model.plan import RunPlan
 from telemark.model.slicing import HostLimits
-from telemark.runner.calibrate.record import Calibration, for_run
-from telemark.runner.calibrate.record import load as load_calibration
+from telemark.runner.calibrate.record import Stored, for_run, load_for_runs
 from telemark.runner.campaign_file import (
     CampaignFile,
     CampaignRun,
@@ -110,7 +109,7 @@ def run_campaign(  # noqa: PLR0913 - keywords, each another decision of the call
         name, started_at=utc_now(), servers=server_labels(servers), planned=len(cells), skipped=skipped
     )
     file = _open_campaign(folder, fresh, resume=chosen.resume)
-    maker = _Maker(folder, file, chosen, LiveTrace(folder, listener or Silence()), steering, load_calibration())
+    maker = _Maker(folder, file, chosen, LiveTrace(folder, listener or Silence()), steering, load_for_runs())
     for sentence in skipped:
         maker.listener.note(f"skipped: {sentence}")
     with Interruption() as interruption:
@@ -186,7 +185,7 @@ class _Maker:
     options: CampaignOptions
     listener: RunListener
     steering: Steering | None
-    calibration: Calibration | None
+    calibration: Stored
 
     def make(self, cells: Sequence[_Cell], interruption: Interruption) -> CampaignOutcome:
         self.file.write(self.folder)

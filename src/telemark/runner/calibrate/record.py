@@ -75,13 +75,30 @@ def load(path: Path | None = None) -> Calibration | None:
         raise DataError(f"{path} is not a calibration: {error}", hint="run: telemark calibrate") from error
 
 
-def for_run(plan: RunPlan, fingerprint: str, calibration: Calibration | None) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What is known when a run begins: a calibration, or why there is none."""
+
+    calibration: Calibration | None = None
+    problem: str | None = None
+
+
+def load_for_runs(path: Path | None = None) -> Stored:
+    """The stored calibration for runs: one that is damaged is none, and the runs say so."""
+    try:
+        return Stored(load(path))
+    except (DataError, OSError) as error:
+        return Stored(problem=f"the calibration cannot be read ({error}); run: telemark calibrate")
+
+
+def for_run(plan: RunPlan, fingerprint: str, stored: Stored) -> dict[str, Any]:
     """What run.json says about the engine's ceiling for a run like this one.
 
     `ceiling_rate` (messages/s) and `connect_ceiling` (connections/s) are null, and `problem` says why, when there is no
     calibration of this host and version, or none for this kind of traffic.
     """
-    problem = _problem(fingerprint, calibration)
+    calibration = stored.calibration
+    problem = stored.problem or _problem(fingerprint, calibration)
     if calibration is None or problem is not None:
         return {"ceiling_rate": None, "connect_ceiling": None, "problem": problem}
     qos, security, payload = _traffic(plan)

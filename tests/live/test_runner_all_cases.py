@@ -35,7 +35,7 @@ def shortened(plan: RunPlan) -> RunPlan:
 
 @pytest.fixture(scope="module")
 def campaigns() -> Iterator[list[CampaignOutcome]]:
-    """All points, as `telemark run` makes them. In two campaigns side by side: most of the time is starting processes."""
+    """All points, as `telemark run` makes them. Two campaigns side by side: most of the time is starting processes."""
     points = [shortened(plan) for case in CASES for plan in plan_points(case, "quick")]
     options = CampaignOptions(keep_going=True)
     with tempfile.TemporaryDirectory() as out, ThreadPoolExecutor(2) as pool:

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,9 +47,13 @@ def job(folder: Path, mode: int = fake_engine.FINE, phases: Phases = QUICK, **ch
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
-def children() -> list[psutil.Process]:
-    """Processes of ours that still run."""
-    return psutil.Process().children(recursive=True)
+@pytest.fixture(autouse=True)
+def _no_process_is_left() -> Iterator[None]:
+    """Every run, however it ends, leaves no process behind; other tests of this program may have children of theirs."""
+    before = set(psutil.Process().children(recursive=True))
+    yield
+
+    assert set(psutil.Process().children(recursive=True)) - before == set()
 
 
 class SignalAt(Silence):
@@ -87,7 +91,6 @@ def test_a_run_goes_through_its_phases_and_closes_its_folder(tmp_path: Path) -> 
     assert (outcome.folder / "server/fake.conf").exists()
     assert not (outcome.folder / "server/data").exists()
     assert not [path for path in outcome.folder.rglob(".*") if path.is_file()]
-    assert children() == []
 
 
 def test_devices_are_spread_over_processes_with_one_start(tmp_path: Path) -> None:
@@ -127,7 +130,6 @@ def test_a_failure_ends_the_run_with_its_reason_and_code(tmp_path: Path, mode: i
     assert facts.state == "failed"
     assert facts.reason in read_records(outcome.folder, "events")["detail"].to_pylist()
     assert server.calls[-2:] == ["kill", "stop"]
-    assert children() == []
 
 
 def test_a_server_that_dies_ends_the_run_within_five_seconds(tmp_path: Path) -> None:
@@ -199,7 +201,6 @@ def test_an_interruption_in_any_phase_ends_in_order(
     assert (outcome.state, outcome.exit_code) == ("interrupted", ExitCode.INTERRUPTED)
     assert RunFile.read(outcome.folder).reason == f"interrupted by {number.name}"
     assert phase in RunFile.read(outcome.folder).phases
-    assert children() == []
 
 
 def test_an_interruption_while_the_server_starts_does_not_wait_for_it(tmp_path: Path) -> None:

@@ -178,6 +178,8 @@ fn play(number: usize, crew: Arc<Crew>, hub: Arc<Hub>, waker: Waker) {
         Ok(mut reactor) => {
             tell_failure(number, &hub, || reactor.run());
             reactor.flush_records();
+            // Nothing more comes from this thread: the others' seconds need not wait for it.
+            hub.close_seconds(number, Vec::new(), i64::MAX);
         }
     }
     hub.thread_ended();

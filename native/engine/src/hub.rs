@@ -43,6 +43,8 @@ pub struct Live {
     pub received: AtomicI64,
     pub disconnects: AtomicI64,
     pub sending: AtomicBool,
+    /// The thread knows the common start.
+    pub has_begun: AtomicBool,
 }
 
 /// Sums of the live figures of all threads.
@@ -340,10 +342,12 @@ impl Hub {
             status.dropped += read(&live.dropped);
             status.received += read(&live.received);
             status.disconnects += read(&live.disconnects);
-            status.sending |= live.sending.load(Ordering::Relaxed);
+            let has_begun = live.has_begun.load(Ordering::Relaxed);
+            status.sending |= live.sending.load(Ordering::Relaxed) || (self.has_begun() && !has_begun);
         }
         status.received_for_credit = self.received.load(Ordering::Relaxed) as i64;
         status.finished = lock(&self.outlet).running == 0;
+        status.sending &= !status.finished;
         if !status.finished {
             status.pending = status.devices - status.ready - status.failed;
         }

@@ -1,84 +1,20 @@
 //! From the SYN to the CONNACK, and what happens when a connection fails or is lost.
 
-use std::io;
 use std::sync::Arc;
 
 use telemark_mqtt::limits::Limits;
-use telemark_mqtt::packet::{Connack, Connect, Will};
-use telemark_mqtt::properties::{Property, PropertyBuffer};
+use telemark_mqtt::packet::Connack;
 use telemark_mqtt::state::ClientKeepAlive;
-use telemark_mqtt::{QoS, Version};
+use telemark_mqtt::Version;
 use telemark_net::{connect, monotonic_ns, Event, Handshake, Interest, SessionSlot, Stream};
 
+use super::fault::Fault;
+use super::greeting::{encode_connect, unsupported};
 use super::Reactor;
-use crate::cohort::{expand, Cohort};
-use crate::device::{Attempt, Device, State, NO_PUBLISHER};
+use crate::device::{Attempt, State, NO_PUBLISHER};
 use crate::plan::ReconnectPolicy;
 use crate::records::{Connection, InForce, Text};
 use crate::wheel::Timer;
-
-/// Why a connection ended.
-pub(super) struct Fault {
-    /// Result of the attempt, if one was under way.
-    pub(super) result: &'static str,
-    /// Kind of the event.
-    pub(super) kind: &'static str,
-    /// Reason code or errno.
-    pub(super) code: Option<i32>,
-    /// In words.
-    pub(super) detail: String,
-    /// Connecting again would only fail again.
-    pub(super) is_final: bool,
-}
-
-impl Fault {
-    pub(super) fn new(result: &'static str, kind: &'static str, code: Option<i32>, detail: String) -> Fault {
-        Fault {
-            result,
-            kind,
-            code,
-            detail,
-            is_final: false,
-        }
-    }
-
-    fn of_io(result: &'static str, kind: &'static str, what: &str, error: &io::Error) -> Fault {
-        Fault::new(result, kind, error.raw_os_error(), format!("{what}: {error}"))
-    }
-
-    /// The connection broke while it was in use.
-    pub(super) fn broken(state: State, error: &io::Error) -> Fault {
-        let kind = if state == State::Greeting {
-            "connect_failed"
-        } else {
-            "disconnected"
-        };
-        Fault::of_io("closed", kind, "connection lost", error)
-    }
-
-    /// The server closed the connection.
-    pub(super) fn closed(state: State) -> Fault {
-        match state {
-            State::Greeting => Fault::new(
-                "closed",
-                "connect_failed",
-                None,
-                "the server closed the connection instead of CONNACK".to_owned(),
-            ),
-            _ => Fault::new(
-                "closed",
-                "disconnected",
-                None,
-                "the server closed the connection".to_owned(),
-            ),
-        }
-    }
-
-    /// The server broke the rules of MQTT.
-    pub(super) fn protocol(detail: String) -> Fault {
-        Fault::new("closed", "protocol_error", None, detail)
-    }
-}
 
 impl Reactor {
     /// The first step of a connection: SYN.
@@ -309,6 +245,7 @@ impl Reactor {
         }
         self.totals.ready -= i64::from(state == State::Ready);
         self.disconnect_books(place, now);
+        self.count_cut_messages(place);
         let device = &mut self.devices[place];
         device.close();
         device.failures += 1;
@@ -364,65 +301,4 @@ impl Reactor {
             });
         }
     }
-}
-
-/// What the plan needs and the server says it does not do.
-fn unsupported(cohort: &Cohort, limits: &Limits) -> Option<String> {
-    let publish = cohort.plan.publish.as_ref()?;
-    if cohort.publish_qos > limits.maximum_qos {
-        let (highest, planned) = (limits.maximum_qos.bits(), cohort.publish_qos.bits());
-        return Some(format!(
-            "the server takes QoS {highest} at most, the plan publishes with QoS {planned}"
-        ));
-    }
-    if publish.retain && !limits.retain_available {
-        return Some("the server keeps no retained messages, the plan publishes some".to_owned());
-    }
-    let largest = publish.size_max.unwrap_or(publish.size);
-    (largest >= limits.maximum_packet_size).then(|| {
-        let maximum = limits.maximum_packet_size;
-        format!("the server takes packets of {maximum} bytes at most, the plan publishes {largest} bytes")
-    })
-}
-
-fn encode_connect(
-    cohort: &Cohort,
-    device: &Device,
-    out: &mut Vec<u8>,
-) -> Result<(), telemark_mqtt::error::EncodeError> {
-    let plan = &cohort.plan;
-    let client_id = expand(&cohort.client_id, device.index);
-    let username = cohort.username.as_ref().map(|pattern| expand(pattern, device.index));
-    let mut properties = PropertyBuffer::new();
-    let mut will_properties = PropertyBuffer::new();
-    if cohort.version.is_v5() {
-        if plan.session_expiry_s > 0 {
-            properties.push(Property::SessionExpiryInterval(plan.session_expiry_s))?;
-        }
-        if let Some(maximum) = plan.receive_maximum {
-            properties.push(Property::ReceiveMaximum(maximum as u16))?;
-        }
-        if let Some(delay) = plan.will.as_ref().map(|will| will.delay_s).filter(|delay| *delay > 0) {
-            will_properties.push(Property::WillDelayInterval(delay))?;
-        }
-    }
-    let will_topic = cohort.will_topic.as_ref().map(|pattern| expand(pattern, device.index));
-    let will_payload = vec![0; plan.will.as_ref().map_or(0, |will| will.size as usize)];
-    let will = plan.will.as_ref().zip(will_topic.as_ref()).map(|(will, topic)| Will {
-        qos: QoS::from_bits(will.qos).unwrap_or_default(),
-        retain: will.retain,
-        properties: will_properties.as_properties(),
-        topic,
-        payload: &will_payload,
-    });
-    Connect {
-        clean_start: plan.clean_start && !(cohort.is_durable() && device.attempts > 1),
-        keep_alive: plan.keep_alive_s as u16,
-        properties: properties.as_properties(),
-        will,
-        username: username.as_deref(),
-        password: cohort.password.as_deref(),
-        ..Connect::new(cohort.version, &client_id)
-    }
-    .encode(out)
 }

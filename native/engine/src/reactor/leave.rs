@@ -71,6 +71,7 @@ impl Reactor {
 
     /// The server closed its end too.
     pub(super) fn depart(&mut self, place: usize) {
+        self.count_cut_messages(place);
         let device = &mut self.devices[place];
         device.close();
         device.state = State::Gone;
@@ -80,6 +81,7 @@ impl Reactor {
     /// Writes the last rows of every device and closes the last second.
     pub(super) fn close_books(&mut self) {
         let process = self.recorder.process;
+        (0..self.devices.len()).for_each(|place| self.count_cut_messages(place));
         for publisher in &self.publishers {
             let has_sent = publisher.sequence > 0;
             self.recorder.sender(Sender {

@@ -1,5 +1,7 @@
 //! From the schedule to the publishers' queues.
 
+use std::sync::atomic::Ordering;
+
 use super::{Reactor, ROUND_NS};
 use crate::plan::Shape;
 use crate::schedule::{Due, Schedule, Windowed};
@@ -52,6 +54,8 @@ impl Reactor {
         let now = telemark_net::monotonic_ns();
         self.timeline.start(start_ns, now);
         self.second_ns = self.timeline.next_end(now);
+        self.publish_totals();
+        self.hub.live(self.thread).has_begun.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn halt(&mut self) {

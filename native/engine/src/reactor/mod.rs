@@ -1,9 +1,13 @@
 //! A reactor thread: owns its devices, sleeps in one poll, and does everything its devices have to do.
 
+mod acknowledge;
 mod attempt;
 mod dial;
+mod fault;
+mod greeting;
 mod leave;
 mod load;
+mod outgoing;
 mod receive;
 mod send;
 mod subscribe;
@@ -27,7 +31,7 @@ use crate::timeline::Timeline;
 use crate::wheel::{Wheel, TICK_NS};
 use dial::Dial;
 use load::Loader;
-use send::Outgoing;
+use outgoing::Outgoing;
 
 /// Token of the waker; devices use their place and generation.
 const WAKER: u64 = u64::MAX;

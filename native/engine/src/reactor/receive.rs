@@ -10,7 +10,7 @@ use telemark_mqtt::topic::Filter;
 use telemark_mqtt::{Packet, QoS, Stamp, Version};
 use telemark_net::monotonic_ns;
 
-use super::attempt::Fault;
+use super::fault::Fault;
 use super::{Reactor, READ_BYTES};
 use crate::cohort::Cohort;
 use crate::device::{Device, State};

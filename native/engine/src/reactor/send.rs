@@ -3,130 +3,20 @@
 
 use std::sync::Arc;
 
-use telemark_mqtt::error::EncodeError;
-use telemark_mqtt::packet::{ack::encode_success, Ack, AckKind, Publish};
-use telemark_mqtt::properties::{Property, PropertyBuffer};
-use telemark_mqtt::state::{AliasUse, Pubrec, Resend};
-use telemark_mqtt::{QoS, Stamp};
+use telemark_mqtt::QoS;
 use telemark_net::monotonic_ns;
 
-use super::attempt::Fault;
+use super::fault::Fault;
+use super::outgoing::Prepared;
 use super::write::{keep_messages, write_some};
 use super::Reactor;
 use crate::cohort::Cohort;
-use crate::device::{InFlight, Publisher, NO_PUBLISHER};
-use crate::plan::EnginePlan;
+use crate::device::{InFlight, Publisher};
 use crate::random::Random;
-use crate::records::Acknowledged;
 use crate::wheel::TICK_NS;
 
 /// Bytes of one write, unless a single message is larger. It bounds the time other devices wait.
 const WRITE_BYTES: usize = 32 << 10;
-
-/// A message in the write being prepared.
-struct Prepared {
-    end: usize,
-    intended_ns: i64,
-    size: u32,
-    packet_id: u16,
-}
-
-/// The write being prepared, and what payloads are filled with.
-pub(super) struct Outgoing {
-    bytes: Vec<u8>,
-    messages: Vec<Prepared>,
-    filler: Vec<u8>,
-    topic: String,
-}
-
-impl Outgoing {
-    pub(super) fn new(plan: &EnginePlan) -> Outgoing {
-        let publishes = plan.groups.iter().filter_map(|group| group.publish.as_ref());
-        let largest = publishes
-            .map(|publish| publish.size_max.unwrap_or(publish.size))
-            .max()
-            .unwrap_or(0);
-        // Not zeros: a server or link that compresses must not look faster than it is.
-        let mut random = Random::new(plan.seed);
-        let filler = (0..largest).map(|_| random.bits() as u8).collect();
-        Outgoing {
-            bytes: Vec::new(),
-            messages: Vec::new(),
-            filler,
-            topic: String::new(),
-        }
-    }
-
-    /// Appends one PUBLISH with its stamp.
-    fn append(
-        &mut self,
-        cohort: &Cohort,
-        index: u64,
-        publisher: &mut Publisher,
-        packet_id: u16,
-        dup: bool,
-        message: &InFlight,
-    ) -> Result<(), EncodeError> {
-        let stamp = Stamp {
-            stream: publisher.stream,
-            sequence: message.sequence,
-            intended_ns: message.intended_ns,
-            sent_ns: message.sent_ns,
-        };
-        let size = message.size as usize;
-        match &publisher.template {
-            Some(template) => template.append_header(&mut self.bytes, packet_id, dup, size)?,
-            None => self.append_variable_header(cohort, index, publisher, packet_id, dup, message)?,
-        }
-        let stamp = stamp.encode();
-        self.bytes.extend_from_slice(&stamp);
-        self.bytes.extend_from_slice(&self.filler[stamp.len()..size]);
-        Ok(())
-    }
-
-    /// The header of a message whose topic or alias is its own.
-    fn append_variable_header(
-        &mut self,
-        cohort: &Cohort,
-        index: u64,
-        publisher: &mut Publisher,
-        packet_id: u16,
-        dup: bool,
-        message: &InFlight,
-    ) -> Result<(), EncodeError> {
-        self.topic.clear();
-        if let Some(pattern) = &cohort.topic {
-            pattern.expand(index, message.sequence, &mut self.topic);
-        }
-        let alias = publisher
-            .aliases
-            .as_mut()
-            .map_or(AliasUse::None, |aliases| aliases.resolve(&self.topic));
-        let mut properties = PropertyBuffer::new();
-        let topic = match alias {
-            AliasUse::None => self.topic.as_str(),
-            AliasUse::Introduce(number) => {
-                properties.push(Property::TopicAlias(number))?;
-                self.topic.as_str()
-            }
-            AliasUse::Known(number) => {
-                properties.push(Property::TopicAlias(number))?;
-                ""
-            }
-        };
-        let retain = cohort.plan.publish.as_ref().is_some_and(|publish| publish.retain);
-        let properties = properties.as_properties();
-        let header = Publish {
-            qos: cohort.publish_qos,
-            retain,
-            topic,
-            properties,
-            ..Publish::default()
-        };
-        let template = telemark_mqtt::packet::PublishTemplate::new(&header, cohort.version)?;
-        template.append_header(&mut self.bytes, packet_id, dup, message.size as usize)
-    }
-}
 
 impl Reactor {
     /// Notes that a publisher has something to send and may be able to.
@@ -188,6 +78,7 @@ impl Reactor {
         let qos = cohort.publish_qos;
         self.outgoing.bytes.clear();
         self.outgoing.messages.clear();
+        let mut unwritable = 0;
         while self.outgoing.bytes.len() < WRITE_BYTES {
             if qos != QoS::AtMostOnce && !publisher.outbound.has_room() {
                 break;
@@ -215,9 +106,8 @@ impl Reactor {
             {
                 // Checked when the plan was read; a topic that only some sequences make too long ends up here.
                 self.outgoing.bytes.truncate(start);
-                publisher.dropped += 1;
-                self.totals.dropped += 1;
-                self.timeline.at(now).dropped += 1;
+                release(publisher, packet_id);
+                unwritable += 1;
                 continue;
             }
             publisher.sequence += 1;
@@ -228,7 +118,9 @@ impl Reactor {
                 packet_id,
             });
         }
-        !self.outgoing.messages.is_empty() || publisher.queue.is_empty()
+        let is_done = !self.outgoing.messages.is_empty() || publisher.queue.is_empty();
+        self.count_dropped(at, unwritable, now);
+        is_done
     }
 
     /// Counts what the kernel took, takes back what it did not touch, keeps the rest of a message cut in two.
@@ -273,10 +165,7 @@ impl Reactor {
         for message in messages.iter().rev() {
             publisher.sequence -= 1;
             self.arena.push_front(&mut publisher.queue, message.intended_ns);
-            if message.packet_id != 0 && publisher.outbound.on_puback(message.packet_id).is_err() {
-                // Not QoS 1, so QoS 2, which is released as if it had been refused.
-                let _ = publisher.outbound.on_pubrec(message.packet_id, true);
-            }
+            release(publisher, message.packet_id);
         }
     }
 
@@ -351,105 +240,13 @@ impl Reactor {
         self.timeline.at(now).dropped += count;
         self.hub.return_credit(count as u64);
     }
+}
 
-    /// PUBACK, PUBREC, PUBCOMP of own messages; PUBREL of received ones.
-    pub(super) fn on_ack(&mut self, place: usize, ack: &Ack<'_>, now: i64) -> Result<(), Fault> {
-        if ack.kind == AckKind::Pubrel {
-            if let Some(inbound) = &mut self.devices[place].inbound {
-                inbound.on_pubrel(ack.packet_id);
-            }
-            encode_success(AckKind::Pubcomp, ack.packet_id, &mut self.replies);
-            return Ok(());
-        }
-        let publisher = self.devices[place].publisher;
-        if publisher == NO_PUBLISHER {
-            return Err(Fault::protocol(
-                "an acknowledgement to a device that does not publish".to_owned(),
-            ));
-        }
-        let at = publisher as usize;
-        let outbound = &mut self.publishers[at].outbound;
-        let wrong = |error: telemark_mqtt::error::ProtocolError| Fault::protocol(error.to_string());
-        let (message, step) = match ack.kind {
-            AckKind::Puback => (outbound.on_puback(ack.packet_id).map_err(wrong)?, 1),
-            AckKind::Pubcomp => (outbound.on_pubcomp(ack.packet_id).map_err(wrong)?, 3),
-            _ => match outbound
-                .on_pubrec(ack.packet_id, ack.reason.is_error())
-                .map_err(wrong)?
-            {
-                Pubrec::Refused(message) => (message, 2),
-                Pubrec::Release => {
-                    let message = outbound.message_mut(ack.packet_id).map(|message| {
-                        let before = *message;
-                        message.step_ns = now;
-                        before
-                    });
-                    encode_success(AckKind::Pubrel, ack.packet_id, &mut self.replies);
-                    if let Some(message) = message {
-                        self.record_ack(at, &message, ack, 2, now);
-                    }
-                    return Ok(());
-                }
-            },
-        };
-        self.record_ack(at, &message, ack, step, now);
-        if ack.reason.is_error() {
-            let (number, code) = (self.devices[place].number, i32::from(ack.reason.code()));
-            self.recorder
-                .event(now, number, "publish_refused", Some(code), ack.reason.name());
-        } else {
-            self.publishers[at].acked += 1;
-            self.totals.acked += 1;
-            self.timeline.at(now).acked += 1;
-        }
-        self.list_due(publisher);
-        Ok(())
-    }
-
-    fn record_ack(&mut self, at: usize, message: &InFlight, ack: &Ack<'_>, step: i8, now: i64) {
-        if self.crew.plan.record_acks {
-            self.recorder.ack(Acknowledged {
-                stream: self.publishers[at].stream as i32,
-                sequence: message.sequence as i64,
-                sent_ns: message.step_ns,
-                acked_ns: now,
-                step,
-                reason: i16::from(ack.reason.code()),
-            });
-        }
-    }
-
-    /// Sends everything in flight again after a reconnect, in the order of the first sending.
-    pub(super) fn resend(&mut self, place: usize) {
-        let crew = Arc::clone(&self.crew);
-        let device = &self.devices[place];
-        let (index, at) = (device.index, device.publisher as usize);
-        let cohort = &crew.cohorts[device.cohort as usize];
-        let publisher = &mut self.publishers[at];
-        let mut again = Vec::new();
-        for packet in publisher.outbound.resend() {
-            again.push(match packet {
-                Resend::Publish { packet_id, message, .. } => (packet_id, Some(*message)),
-                Resend::Pubrel { packet_id } => (packet_id, None),
-            });
-        }
-        self.outgoing.bytes.clear();
-        for (packet_id, message) in again {
-            match message {
-                None => encode_success(AckKind::Pubrel, packet_id, &mut self.outgoing.bytes),
-                Some(message) => {
-                    // What could be encoded once can be encoded again.
-                    let _ = self
-                        .outgoing
-                        .append(cohort, index, publisher, packet_id, true, &message);
-                }
-            }
-        }
-        let bytes = std::mem::take(&mut self.outgoing.bytes);
-        if !bytes.is_empty() {
-            self.write(place, &bytes);
-        }
-        self.outgoing.bytes = bytes;
+/// Gives a packet id back that was never used on the wire; 0 is none.
+fn release(publisher: &mut Publisher, packet_id: u16) {
+    if packet_id != 0 && publisher.outbound.on_puback(packet_id).is_err() {
+        // Not QoS 1, so QoS 2, which is released as if it had been refused.
+        let _ = publisher.outbound.on_pubrec(packet_id, true);
     }
 }
 

@@ -7,7 +7,7 @@ use telemark_mqtt::packet::{List, Suback, Subscribe, SubscribeEntry};
 use telemark_mqtt::properties::Properties;
 use telemark_mqtt::state::OutboundAliases;
 
-use super::attempt::Fault;
+use super::fault::Fault;
 use super::Reactor;
 use crate::cohort::expand;
 use crate::device::{InFlight, State, NO_PUBLISHER};

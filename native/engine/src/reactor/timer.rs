@@ -3,7 +3,7 @@
 use telemark_mqtt::packet::ping;
 use telemark_mqtt::state::ClientAction;
 
-use super::attempt::Fault;
+use super::fault::Fault;
 use super::Reactor;
 use crate::device::State;
 use crate::wheel::Timer;

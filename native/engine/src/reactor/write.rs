@@ -4,7 +4,7 @@ use std::io;
 
 use telemark_net::monotonic_ns;
 
-use super::attempt::Fault;
+use super::fault::Fault;
 use super::Reactor;
 use crate::device::{Device, Leftover, Unsent, NO_PUBLISHER};
 
@@ -84,6 +84,20 @@ impl Reactor {
         }
         if !blocked && publisher != NO_PUBLISHER {
             self.list_due(publisher);
+        }
+    }
+
+    /// The connection ends with messages cut in two: they have their numbers, part of them is on its way, so they count as
+    /// sent; whether they arrive is for the records to tell.
+    pub(super) fn count_cut_messages(&mut self, place: usize) {
+        let device = &mut self.devices[place];
+        let publisher = device.publisher as usize;
+        let Some(leftover) = &mut device.leftover else {
+            return;
+        };
+        let now = monotonic_ns();
+        for message in std::mem::take(&mut leftover.messages) {
+            self.count_sent(publisher, message.intended_ns, message.size, now);
         }
     }
 }

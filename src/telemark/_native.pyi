@@ -19,7 +19,7 @@ class Column:
     def name(self) -> str: ...
     @property
     def kind(self) -> str:
-        """int8, int16, int32, int64, bool or string (string columns come as a list from `values`)."""
+        """int8, int16, int32, int64, bool (an Arrow bitmap) or string (which comes as a list from `values`)."""
     def values(self) -> list[str]:
         """String columns only."""
     @property
@@ -60,7 +60,9 @@ class Engine:
     def latency_last_second(self) -> tuple[int, int, int]:
         """(count, p50_us, p99_us) of the last full second, from a live histogram: for display only, never for results."""
     def drain(self, timeout_s: float) -> list[Batch]:
-        """Full batches since the last call; waits up to timeout_s for one. After finish: the rest, then []."""
+        """Full batches since the last call; waits up to timeout_s for one. After finish: the rest, then [].
+
+        When a native thread has failed: first all that was recorded, then EngineFailure once, then []."""
     def flush(self) -> None:
         """Make partly filled batches available to the next `drain`, so that little is lost if the process dies."""
 

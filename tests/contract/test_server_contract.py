@@ -175,8 +175,9 @@ def test_mqtt_5_is_spoken_exactly_when_it_is_claimed(server: Running) -> None:
 
 
 def test_qos_2_is_granted_exactly_when_it_is_claimed(server: Running) -> None:
-    """A server that claims QoS 2 delivers with QoS 2; another grants less."""
-    with PahoDevice(server.endpoint(), "two-sub") as subscriber, PahoDevice(server.endpoint(), "two-pub") as publisher:
+    """A server that claims QoS 2 delivers with QoS 2 to a session that is kept; another grants less."""
+    where = server.endpoint()
+    with PahoDevice(where, "two-sub", clean=False) as subscriber, PahoDevice(where, "two-pub") as publisher:
         granted = subscriber.subscribe("two", 2)
         if not server.offers("qos-2"):
             assert granted < 2

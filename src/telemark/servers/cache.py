@@ -31,11 +31,12 @@ PROJECT = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>telemark</groupId><artifactId>class-path</artifactId><version>1</version>
-  <dependencies><dependency>
-    <groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>
-  </dependency></dependencies>
+  <dependencies>
+{dependencies}
+  </dependencies>
 </project>
 """
+DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
 _TRANSFER = re.compile(r"Progress \(\d+\): ([\d.]+)/([\d.]+) ([kM])B")
 
 
@@ -105,16 +106,20 @@ def install_distribution(artifact: MavenArtifact) -> Path:
     return inner if inner.is_dir() else folder
 
 
-def install_class_path(artifact: MavenArtifact) -> Path:
+def install_class_path(artifact: MavenArtifact, *others: str) -> Path:
     """A library with everything it depends on, as a folder of jar files; returns the folder.
 
     The library itself is checked against its pin; Maven checks the rest against the sums its repository publishes.
+
+    Args:
+        artifact: the library.
+        others: further libraries as group:artifact:version.
     """
 
     def fill(work: Path) -> None:
         project = work / "pom.xml"
-        names = {"group": artifact.group, "artifact": artifact.artifact, "version": artifact.version}
-        project.write_text(PROJECT.format(**names))
+        wanted = [(artifact.group, artifact.artifact, artifact.version), *(each.split(":") for each in others)]
+        project.write_text(PROJECT.format(dependencies="\n".join(DEPENDENCY.format(*each) for each in wanted)))
         options = ["--strict-checksums", f"-DoutputDirectory={work}", "-DincludeScope=runtime"]
         command = ["mvn", "-f", str(project), f"{MAVEN_PLUGIN}:copy-dependencies", *options]
         run_with_progress(command, f"{artifact.artifact} {artifact.version}", MAVEN_HINT)

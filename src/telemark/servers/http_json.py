@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import http.client
 import json
 from typing import Any
@@ -10,11 +9,9 @@ from typing import Any
 from telemark.servers.ports import LOOPBACK
 
 
-def get_text(port: int, path: str, *, login: tuple[str, str] | None = None, timeout_s: float = 0.8) -> str | None:
+def get_text(port: int, path: str, *, timeout_s: float = 0.8) -> str | None:
     """Body of a successful answer; None when there is none in time. Counters are missing then, never zero."""
     headers = {"Origin": f"http://{LOOPBACK}"}  # Jolokia answers only requests that say where they come from
-    if login:
-        headers["Authorization"] = "Basic " + base64.b64encode(":".join(login).encode()).decode()
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=timeout_s)
     try:
         connection.request("GET", path, headers=headers)
@@ -27,9 +24,9 @@ def get_text(port: int, path: str, *, login: tuple[str, str] | None = None, time
     return body if answer.status == 200 else None
 
 
-def get_json(port: int, path: str, *, login: tuple[str, str] | None = None, timeout_s: float = 0.8) -> Any:
+def get_json(port: int, path: str, *, timeout_s: float = 0.8) -> Any:
     """The answer as data; None when there is none in time or it is not JSON."""
-    body = get_text(port, path, login=login, timeout_s=timeout_s)
+    body = get_text(port, path, timeout_s=timeout_s)
     try:
         return json.loads(body) if body is not None else None
     except ValueError:

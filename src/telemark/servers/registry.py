@@ -18,6 +18,7 @@ ADAPTERS: dict[str, tuple[str, str]] = {
     "rabbitmq": ("rabbitmq", "RabbitMq"),
     "activemq": ("activemq", "ActiveMq"),
     "artemis": ("artemis", "Artemis"),
+    "apollo": ("apollo", "Apollo"),
     "hivemq": ("hivemq", "HiveMq"),
     "moquette": ("moquette", "Moquette"),
     "mochi": ("mochi", "Mochi"),

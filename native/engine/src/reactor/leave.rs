@@ -55,7 +55,7 @@ impl Reactor {
         }
     }
 
-    /// Half-closes the connection, so that the server reads everything before it sees the end.
+    /// The device has said everything; the server's end of stream is awaited.
     fn await_end(&mut self, place: usize, before: State) {
         let device = &mut self.devices[place];
         if device.state != before {
@@ -64,6 +64,16 @@ impl Reactor {
         device.state = State::Leaving;
         device.attempt = None;
         self.totals.ready -= i64::from(before == State::Ready);
+        self.half_close(place);
+    }
+
+    /// Half-closes the connection of a leaving device once all its bytes are written, so that the server reads
+    /// everything before it sees the end.
+    pub(super) fn half_close(&mut self, place: usize) {
+        let device = &mut self.devices[place];
+        if device.state != State::Leaving || device.is_blocked() {
+            return;
+        }
         if let Some(stream) = &mut device.stream {
             stream.shutdown();
         }

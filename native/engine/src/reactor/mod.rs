@@ -82,6 +82,8 @@ pub struct Reactor {
     buffer: Vec<u8>,
     replies: Vec<u8>,
     outgoing: Outgoing,
+    /// Messages of which bytes wait with their devices.
+    unsent: usize,
     random: Random,
     loader: Loader,
     dial: Dial,
@@ -120,6 +122,7 @@ impl Reactor {
             buffer: vec![0; READ_BYTES],
             replies: Vec::new(),
             outgoing: Outgoing::new(plan),
+            unsent: 0,
             random: Random::new(plan.seed ^ (thread as u64 + 1).wrapping_mul(0xA076_1D64_78BD_642F)),
             loader: Loader::Idle,
             dial: Dial::new(plan, thread, now),
@@ -248,8 +251,10 @@ impl Reactor {
         live.dropped.store(self.totals.dropped, Ordering::Relaxed);
         live.received.store(self.totals.received, Ordering::Relaxed);
         live.disconnects.store(self.totals.disconnects, Ordering::Relaxed);
-        live.sending
-            .store(self.loader.is_sending() || !self.arena.is_empty(), Ordering::Relaxed);
+        live.sending.store(
+            self.loader.is_sending() || !self.arena.is_empty() || self.unsent > 0,
+            Ordering::Relaxed,
+        );
     }
 
     /// Hands over all rows there are, whatever state the thread is in.

@@ -136,6 +136,7 @@ impl Reactor {
             let device = &mut self.devices[self.publishers[at].device as usize];
             if end > written {
                 let waiting = messages[whole..kept].iter();
+                self.unsent += kept - whole;
                 let marks = waiting.map(|message| (message.end - written, message.intended_ns, message.size));
                 keep_messages(device, &self.outgoing.bytes[written..end], marks);
             }

@@ -62,6 +62,7 @@ impl Reactor {
         let now = monotonic_ns();
         match result {
             Err(error) => {
+                device.leftover = Some(leftover);
                 let fault = Fault::broken(device.state, &error);
                 return self.lose(place, fault);
             }
@@ -74,6 +75,7 @@ impl Reactor {
         let reached = leftover.taken_off + leftover.written as u64;
         while leftover.messages.front().is_some_and(|message| message.end <= reached) {
             if let Some(message) = leftover.messages.pop_front() {
+                self.unsent -= 1;
                 self.count_sent(publisher as usize, message.intended_ns, message.size, now);
             }
         }
@@ -82,9 +84,13 @@ impl Reactor {
         if !leftover.is_empty() {
             self.devices[place].leftover = Some(leftover);
         }
-        if !blocked && publisher != NO_PUBLISHER {
+        if blocked {
+            return;
+        }
+        if publisher != NO_PUBLISHER {
             self.list_due(publisher);
         }
+        self.half_close(place);
     }
 
     /// The connection ends with messages cut in two: they have their numbers, part of them is on its way, so they count as
@@ -97,6 +103,7 @@ impl Reactor {
         };
         let now = monotonic_ns();
         for message in std::mem::take(&mut leftover.messages) {
+            self.unsent -= 1;
             self.count_sent(publisher, message.intended_ns, message.size, now);
         }
     }

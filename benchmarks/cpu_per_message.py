@@ -25,7 +25,6 @@ def main() -> None:
         run.sleep_until(1 + SECONDS)
         cpu = run.cpu_s() - before
         run.halt()
-        run.sleep_until(1.5 + SECONDS)
         run.finish()
         seconds = whole_seconds(run.table("counters"), 1, 1 + SECONDS)
         missing = lost(run)

@@ -150,8 +150,13 @@ class EngineRun:
         self._say({"do": "begin", "start_ns": self.start_ns})
 
     def halt(self) -> None:
-        """Send nothing new."""
+        """Send nothing new, and wait until everything sent has arrived (at most 10 s: what is missing then is lost)."""
         self._say({"do": "halt"})
+        end = time.monotonic() + 10
+        self.until(
+            lambda line: (line["is"] == "status" and not line["sending"] and line["received"] >= line["sent"])
+            or time.monotonic() > end
+        )
 
     def sleep_until(self, seconds: float) -> None:
         """Wait for so many seconds after the common start."""

@@ -14,10 +14,9 @@ import psutil
 import pytest
 
 from telemark.model.plan import Load
-from telemark.runner import run_point
 from telemark.runner.conductor import RunControl
 from telemark.runner.phases import Phase
-from telemark.runner.run_point import PointJob
+from telemark.runner.run_point import PointJob, run_point
 from telemark.servers import registry
 from telemark.verdicts import judge, overall
 from tests.support.truth import Answers, light_fan_in, plan, publishers, subscribers

@@ -2,7 +2,7 @@
 
 The engine is late when messages leave after their time although no socket or in-flight window held them back; what the
 server pushed back is the server's doing. It is starved when its own thread has no room left, or when other programs
-took the processor. The rules are explained in docs/concepts/engine-bound.md.
+took the processor. The rules are explained in docs/concepts/measuring.md.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class Limits:
 
     start: float  # first rate, well below the expected peak
     ceiling: float  # never tried above: the engine's own ceiling, or the user's limit
-    growth: float = 1.6  # factor from one ramp step to the next, in (1, 2]
+    growth: float = 2.0  # factor from one ramp step to the next, in (1, 2]
     resolution: float = 0.05  # bisect until (failed - held) / failed is at most this
     step_back: float = 0.95  # factor after a rate failed its full-length hold
     tries: int = 40  # give up after so many

@@ -14,6 +14,7 @@ from telemark.verdicts.repeats import Summary, summarize
 
 SEARCH_FILE = "search.json"
 FORMAT = 1
+BOUND_TRIES = 3  # so many engine-bound tries of one rate end a search
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +50,12 @@ class Peak:
 def find_peak(limits: Limits, attempt: Attempt, cores: int, tell: Tell) -> Peak:
     """Search once.
 
-    An engine-bound try ends the search: the server can do at least what held before, and how much more cannot be told.
+    A try in which the engine was the limit says nothing about the server: it is made again, as some other program may
+    have disturbed it. When that does not help the search ends: the server can do at least what held before, and how
+    much more cannot be told.
     """
     bracket = Bracket(limits)
+    bound = 0  # tries in a row
     log: list[dict[str, Any]] = []
     last_failure: Judged | None = None
     confirmed: Judged | None = None
@@ -60,8 +64,12 @@ def find_peak(limits: Limits, attempt: Attempt, cores: int, tell: Tell) -> Peak:
         log.append(_entry(tried, judged))
         tell(_sentence(tried, judged))
         if judged.engine_bound and not judged.holds:
+            bound += 1
+            if bound < BOUND_TRIES:
+                continue
             reason = "the engine gave out first: no verdict about the server above the last rate that held"
             return Peak(None, bracket.held or None, reason, _bottleneck(judged, cores), tuple(log))
+        bound = 0
         bracket.report(tried, judged.holds)
         if not judged.holds:
             last_failure = judged

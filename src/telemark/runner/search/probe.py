@@ -10,8 +10,9 @@ from telemark.model.plan import Load, RunPlan, Size, Step
 from telemark.runner.search.bracket import Stage, Try
 
 Quantity = Literal["messages", "connections"]
-# Seconds a rate must hold in a short try, by size. The confirming try has the case's own length.
-TRY_SECONDS: dict[Size, float] = {"quick": 4.0, "laptop": 15.0, "published": 60.0}
+# Seconds a rate must hold in a short try, by size. The confirming try has the case's own length. Steadiness is judged
+# on full seconds and takes at least five of them.
+TRY_SECONDS: dict[Size, float] = {"quick": 6.0, "laptop": 15.0, "published": 60.0}
 RAMP_STEPS = (0.25, 0.5, 0.75)  # shares of the rate during warm-up: the load rises to the rate and never above it
 RAMP_SECONDS: dict[Size, float] = {"quick": 1.0, "laptop": 4.0, "published": 30.0}
 

@@ -40,7 +40,8 @@ def build_report(paths: Iterable[Path], title: str = "") -> Report:
     for number, source in enumerate(sources):
         views.append(_campaign(f"c{number}", source, problems))
         problems += source.problems
-    names = ", ".join(one_line(source.name, 80) for source in sources)
+    few = len(sources) <= 2
+    names = ", ".join(one_line(source.name, 80) for source in sources) if few else f"{len(sources)} campaigns"
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     doubts: list[Outcome] = ["no verdict"] if problems else []
     verdict = worst([*(view.verdict for view in views), *doubts])

@@ -87,7 +87,7 @@ def common_parameters(rows: Sequence[ScoreRow]) -> list[str]:
 
 def _table(rows: Sequence[ScoreRow], common: Sequence[str], columns: Columns) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False, collapse_padding=True)
-    table.add_column("server, point", overflow="fold", min_width=16)
+    table.add_column("server, point", overflow="fold", min_width=10)
     for title, _ in columns:
         table.add_column(title, justify="right", no_wrap=True)
     for row in rows:
@@ -151,7 +151,7 @@ def _published(row: ScoreRow) -> Text:
 def _ratio(row: ScoreRow) -> Text:
     if row.published is None:
         return Text(fmt.MISSING)
-    return Text(fmt.ratio(row.published.ratio) + ("" if row.published.same_point else "*"))
+    return Text(fmt.published_ratio(row.published.ratio, row.published.same_point))
 
 
 _VERDICT = ("verdict", lambda row: Text(WORDS[row.verdict], style=STYLES[row.verdict]))

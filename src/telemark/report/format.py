@@ -88,7 +88,14 @@ def cores(value: float | None) -> str:
 
 def ratio(value: float | None) -> str:
     """How many times one value is of another: 0.06x, 3.2x."""
-    return MISSING if value is None or is_missing(value) else f"{number(value, 2)}x"
+    if value is None or is_missing(value):
+        return MISSING
+    return "<0.01x" if 0 < value < 0.01 else f"{number(value, 2)}x"
+
+
+def published_ratio(value: float | None, same_point: bool) -> str:
+    """The ratio to a published value; an asterisk when that was published for another size."""
+    return ratio(value) + ("" if same_point or value is None else "*")
 
 
 def percent(value: float | None, signed: bool = False) -> str:

@@ -61,7 +61,7 @@ def _cells(row: ScoreRow) -> list[str]:
         fmt.size_bytes(row.memory_bytes),
         "engine-bound" if row.engine_bound else fmt.ratio(row.headroom),
         fmt.value_in(published.unit, published.value) if published else fmt.MISSING,
-        fmt.ratio(published.ratio) + ("" if published.same_point else "\\*") if published else fmt.MISSING,
+        escape(fmt.published_ratio(published.ratio, published.same_point)) if published else fmt.MISSING,
     ]
 
 

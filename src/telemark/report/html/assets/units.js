@@ -32,7 +32,7 @@ const telemarkUnits = (() => {
     bytes: (v) => scaled(v, BYTES),
     cores: (v) => v.toFixed(2),
     count: (v) => number(v),
-    ratio: (v) => number(v, 2) + "x",
+    ratio: (v) => (v > 0 && v < 0.01 ? "<0.01x" : number(v, 2) + "x"),
     percent: (v) => number(v * 100) + " %",
     seconds: (v) => scaled(v * 1e6, TIME),
   };

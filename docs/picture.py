@@ -1,0 +1,45 @@
+"""Makes the picture of the README from a real campaign: `python docs/picture.py runs/CAMPAIGN docs/images/report.png`.
+
+The campaign must be one that was measured; run it on a quiet host, or the report will rightly show no verdicts.
+Needs the dev dependencies and a Chromium.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from telemark.report import html
+from telemark.report.build import build_report
+
+WIDTH, HEIGHT = 1240, 1000
+# The score card, then the first figures: what a reader should see first.
+ARRANGE = """() => {
+  document.querySelectorAll('.notices').forEach((list) => list.closest('.card')?.remove());
+  document.querySelectorAll('.head, #problems').forEach((element) => element.remove());
+  telemarkPage.drawAll();
+}"""
+
+
+def main(campaign: Path, picture: Path) -> None:
+    """Render the report, arrange its top, take the picture."""
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        page_file = Path(folder) / "report.html"
+        page_file.write_text(html.render(build_report([campaign])), encoding="utf-8")
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+        page.goto(page_file.as_uri())
+        page.evaluate(ARRANGE)
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=picture)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

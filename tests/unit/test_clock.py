@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,29 +53,9 @@ def test_an_answer_before_its_question_is_refused() -> None:
         estimate([Exchange(10, 0, 5)])
 
 
-READER = "import sys, time\nfor _ in sys.stdin: print(time.monotonic_ns() + {offset}, flush=True)"
-
-
-@pytest.fixture(params=[0, 3_600_000_000_000, -77_000_000])
-def simulated(request: pytest.FixtureRequest) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    """Another process that tells its time, as a host whose clock is so far off would."""
-    code = READER.format(offset=request.param)
-    child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    yield request.param, child
-    child.communicate()
-
-
-def test_a_simulated_offset_is_found_within_its_stated_error(simulated: tuple[int, subprocess.Popen[str]]) -> None:
-    """Through a real process and real pipes. With offset 0: processes of one host agree."""
-    offset, child = simulated
-
-    def ask() -> int:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        child.stdin.write("?\n")
-        child.stdin.flush()
-        return int(child.stdout.readline())
-
-    found = measure(ask)
-    assert abs(found.offset_ns - offset) <= found.error_ns
-    assert found.as_host("b") == {"host": "b", "offset_ns": found.offset_ns, "error_ns": found.error_ns}
+def test_readings_are_taken_around_the_question() -> None:
+    """`measure` asks so often and keeps the shortest exchange; the entry for run.json has what it found."""
+    times = iter([100, 180, 200, 210, 300, 390])
+    found = measure(iter([1_140, 1_205, 1_345]).__next__, times=3, now_ns=times.__next__)
+    assert ClockOffset(1_000, 5) == found
+    assert {"host": "b", "offset_ns": 1_000, "error_ns": 5} == found.as_host("b")

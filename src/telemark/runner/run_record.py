@@ -15,6 +15,7 @@ import pyarrow as pa
 from telemark import __version__
 from telemark.errors import ConfigError, RequirementError, TelemarkError
 from telemark.model.plan import Endpoint, RunPlan
+from telemark.runner.clock import SAME_HOST
 from telemark.runner.engine_link import LOGS
 from telemark.runner.facts import host_facts, software_versions
 from telemark.runner.health.samples import Sample
@@ -130,10 +131,7 @@ def first_facts(plan: RunPlan, run: str, campaign: str, repeat: int, pinning: di
         versions=software_versions(),
         pinning=pinning,
         started_at=utc_now(),
-        clock={
-            "source": "CLOCK_MONOTONIC",
-            "hosts": [{"host": host_facts()["name"], "offset_ns": 0, "error_ns": 0}],
-        },
+        clock={"source": "CLOCK_MONOTONIC", "hosts": [SAME_HOST.as_host(str(host_facts()["name"]))]},
         telemark_version=__version__,
     )
 

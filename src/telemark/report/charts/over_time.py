@@ -11,6 +11,7 @@ from telemark.report.charts.thin import stretch_note, thin
 from telemark.report.model import Axis, Band, Chart, Series
 from telemark.report.source import RunSource
 
+MOST_CORES = 8  # of a large host the busiest are drawn: more lines cannot be told apart
 SECONDS = Axis("seconds since the common start", "seconds")
 Rows = Sequence[Mapping[str, Any]]
 
@@ -25,13 +26,19 @@ def time_charts(run: RunSource, prefix: str) -> tuple[Chart, ...]:
         draw.chart("rate", "Rate over time", Axis("messages a second", "rate"), _rates(rows)),
         draw.chart("latency", "Latency over time", Axis("time", "us", "log"), _latencies(rows)),
         draw.chart("cpu", "CPU over time", Axis("cores", "cores"), _cpu(rows)),
-        draw.chart("cores", "Each core of the host", Axis("busy", "percent"), _cores(run.rows("cores"))),
+        draw.chart("cores", cores_title(run), Axis("busy", "percent"), _cores(run.rows("cores"))),
         draw.chart("memory", "Memory of the server", Axis("memory", "bytes"), _memory(rows)),
         draw.chart("buffered", "Messages waiting in the server", Axis("messages", "count"), _buffered(rows)),
         draw.chart("engine", "The engine: was it in time?", Axis("time", "us", "log"), _engine(rows)),
         draw.chart("connected", "Devices connected", Axis("devices", "count"), _connected(rows)),
     ]
     return tuple(chart for chart in charts if chart.has_data)
+
+
+def cores_title(run: RunSource) -> str:
+    """Says when not every core is drawn."""
+    cores = len({row["core"] for row in run.rows("cores")})
+    return "Each core of the host" if cores <= MOST_CORES else f"The {MOST_CORES} busiest of {cores} cores"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +92,12 @@ def _cpu(rows: Rows) -> Iterator[Series]:
 
 
 def _cores(rows: Rows) -> Iterator[Series]:
-    for core in sorted({row["core"] for row in rows}):
-        mine = sorted((row for row in rows if row["core"] == core), key=lambda row: row["second"])
-        yield series(mine, "busy", f"core {core}")
+    by_core: dict[int, list[Mapping[str, Any]]] = {}
+    for row in sorted(rows, key=lambda row: row["second"]):
+        by_core.setdefault(row["core"], []).append(row)
+    busiest = sorted(by_core, key=lambda core: -sum(row.get("busy") or 0.0 for row in by_core[core]))[:MOST_CORES]
+    for core in sorted(busiest):
+        yield series(by_core[core], "busy", f"core {core}")
 
 
 def _memory(rows: Rows) -> Iterator[Series]:

@@ -66,7 +66,7 @@ class HiveMq(LocalServer):
     )
     profiles: ClassVar[Mapping[Profile, str]] = {
         "memory": "persistence is in memory",
-        "durable": "file persistence; it is not synchronised to disk before a message is acknowledged",
+        "durable": "file persistence; most messages are acknowledged without a synchronisation to disk",
     }
     start_timeout_s = 90.0
 

@@ -36,7 +36,7 @@ class Mochi(LocalServer):
     profiles: ClassVar[Mapping[Profile, str]] = {
         "memory": "nothing is written to disk",
         "durable": "sessions and unacknowledged messages in a Pebble database, each write synchronised; "
-        "whether before the acknowledgement is not known, so fsync is not claimed",
+        "one was seen before each acknowledgement, but not whether it held the message: fsync is not claimed",
     }
 
     def __init__(self, options: Mapping[str, str | int | float | bool] | None = None) -> None:

@@ -38,7 +38,7 @@ class Nats(LocalServer):
     offers: ClassVar[frozenset[str]] = frozenset({"mqtt-3.1.1", "qos-1", "durable", "persistent"})
     profiles: ClassVar[Mapping[Profile, str]] = {
         "memory": "sessions and QoS 1 messages go through JetStream files in any case: nothing can be switched off",
-        "durable": "JetStream file store, synchronised in the background (every two minutes)",
+        "durable": "JetStream file store; no synchronisation was seen before an acknowledgement",
     }
 
     def __init__(self, options: Mapping[str, str | int | float | bool] | None = None) -> None:

@@ -16,11 +16,15 @@ from playwright.sync_api import sync_playwright
 from telemark.report import html
 from telemark.report.build import build_report
 
-WIDTH, HEIGHT = 1240, 1000
-# The score card, then the first figures: what a reader should see first.
+WIDTH, HEIGHT = 1240, 1250
+# Score card, warnings, then the first figures: of the scenario if it has any, else of the first run.
+# Only what does not bear on trust is left out: notes on sizes, long texts and further tables.
 ARRANGE = """() => {
-  document.querySelectorAll('.notices').forEach((list) => list.closest('.card')?.remove());
-  document.querySelectorAll('.head, #problems').forEach((element) => element.remove());
+  const all = (what) => [...document.querySelectorAll(what)];
+  all('.notices li:not(.danger):not(.caution), section section > p, footer').forEach((item) => item.remove());
+  all('.card:not(:has(.score-card)):not(:has(.notices))').forEach((card) => card.remove());
+  const figures = document.querySelector('.charts');
+  if (figures && figures.closest('details')) figures.closest('details').open = true;
   telemarkPage.drawAll();
 }"""
 

@@ -10,7 +10,7 @@ from harness import EngineRun, Floor, fan_in, loopback, lost, report, whole_seco
 
 from telemark.model.plan import Load
 
-WINDOW, REFILL, SECONDS = 40_000, 10_000, 6
+WINDOW, REFILL, SECONDS = 4_000, 500, 6
 LIMIT = 0.6
 
 

@@ -19,8 +19,8 @@ PLANS = [Probe(CASE).plan(Try(TARGET, Stage.RAMP), 0)]  # one try, as the search
 
 def test_no_second_sends_more_than_the_target(answers: Answers) -> None:
     """Steps rise to the rate and stop there. A busy machine may send late, so the schedule itself is checked too."""
-    seconds = answers.rows("intervals", "ramp")
-    assert max(row["intended"] for row in seconds) <= TARGET * (1 + FIDELITY)
+    counted = [row["intended"] for row in answers.rows("intervals", "ramp") if row["intended"] is not None]
+    assert max(counted) <= TARGET * (1 + FIDELITY)
     sent = answers.records("ramp", "deliveries").column("sent_ns").to_pylist()
     due = sorted(answers.records("ramp", "deliveries").column("intended_ns").to_pylist())
     assert busiest_second(due) <= TARGET * (1 + FIDELITY)

@@ -97,23 +97,13 @@ def rows(records: Records, numbering: Numbering) -> DataFrame:
     return records.marked("deliveries", mark)
 
 
-def owned(frame: DataFrame, records: Records, numbering: Numbering) -> DataFrame:
-    """Add `owner`. Only runs with shared subscriptions pay for the look-up."""
-    if not numbering.has_shares:
+def owned(frame: DataFrame, members: DataFrame | None) -> DataFrame:
+    """Add `owner`. Only batches with shared subscriptions have `members` (member, owner) and pay for the look-up."""
+    if members is None:
         return frame.withColumn("owner", F.col("subscription"))
-    members = owners(records.table("subscriptions"), numbering).select(
-        F.shiftleft(F.col("r").cast("bigint"), 32).bitwiseOR(F.col("subscription").cast("bigint")).alias("member"),
-        "owner",
-    )
     member = F.shiftleft(F.col("r").cast("bigint"), 32).bitwiseOR(F.col("subscription").cast("bigint"))
     looked_up = frame.withColumn("member", member).join(F.broadcast(members), "member", "left").drop("member")
     return looked_up.withColumn("owner", F.coalesce("owner", "subscription"))
-
-
-def owners(subscriptions: DataFrame, numbering: Numbering) -> DataFrame:
-    """The subscriptions table with `owner`."""
-    owner = F.when(F.col("share").isNull(), F.col("subscription")).otherwise(F.col("share") + numbering.shared_from)
-    return subscriptions.withColumn("owner", owner.cast("int"))
 
 
 def blocks(deliveries: DataFrame, packing: Packing) -> DataFrame:

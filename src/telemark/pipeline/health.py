@@ -6,15 +6,15 @@ queues, or disks) of one source are put together.
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from typing import Any, Final
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from telemark.pipeline.batch import PHASES
-from telemark.pipeline.histogram import phase_code
-from telemark.pipeline.read import Records
 from telemark.store.layout import RunFolder
+
+Row = dict[str, Any]
 
 # (source, metric) -> (column of `intervals`, how its instances become one number)
 SECOND_METRICS: Final[dict[tuple[str, str], tuple[str, str]]] = {
@@ -25,73 +25,81 @@ SECOND_METRICS: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("host", "cpu_busy"): ("host_cpu_busy_max_core", "largest"),
     ("counters", "buffered_messages"): ("buffered_messages", "all"),
 }
+_SECOND: Final = 1_000_000_000
+_SHIFT: Final = 1 << 30  # seconds; makes whole-number division round down before the common start, too
 
 
-def _timed(frame: DataFrame, run: RunFolder) -> DataFrame:
-    time = F.col("time_ns")
-    start = F.lit(run.facts.start_ns or 0)
-    # Floor, not division: seconds before the common start are negative.
-    second = F.call_function("div", time - start - F.pmod(time - start, F.lit(1_000_000_000)), F.lit(1_000_000_000))
+def timed(health: pa.Table, run: RunFolder) -> pa.Table:
+    """The samples with their second and phase; phase `idle` is what came before the first device connected."""
+    time = health["time_ns"]
+    start = run.facts.start_ns or 0
+    shifted = pc.add(pc.subtract(time, start), _SHIFT * _SECOND)
+    second = pc.subtract(pc.divide(shifted, _SECOND), _SHIFT)
+    phase: Any = pa.scalar("outside")
+    for name, (begin, end) in run.facts.phases.items():
+        inside = pc.and_(pc.greater_equal(time, begin), pc.less(time, end))
+        phase = pc.if_else(inside, name, phase)
     connect = run.facts.phases.get("connect")
-    before = F.lit(False) if connect is None else time <= F.lit(connect[0])
-    return frame.withColumns({"second": second.cast("int"), "phase": phase_code(run, time), "before": before})
+    if connect is not None:
+        phase = pc.if_else(pc.less_equal(time, connect[0]), "idle", phase)
+    if isinstance(phase, pa.Scalar):
+        phase = pa.repeat(phase, health.num_rows)
+    return health.append_column("second", second).append_column("phase", phase)
 
 
-def by_second(records: Records) -> DataFrame:
-    """(r, source, metric, second, phase, before, all, largest, mean) of every metric."""
-    samples = records.marked("health", _timed)
-    names = ["r", "source", "metric", "second", "phase", "before"]
-    each = samples.groupBy(*names, "instance").agg(F.avg("value").alias("value"), F.sum("value").alias("total"))
-    return each.groupBy(*names).agg(
-        F.sum("value").alias("all"),
-        F.max("value").alias("largest"),
-        F.avg("value").alias("mean"),
-        F.sum("total").alias("total"),
+def by_second(samples: pa.Table) -> pa.Table:
+    """(source, metric, second, phase, all, largest, mean, total) of every metric."""
+    names = ["source", "metric", "second", "phase"]
+    each = samples.group_by([*names, "instance"]).aggregate([("value", "mean"), ("value", "sum")])
+    together = each.group_by(names).aggregate(
+        [("value_mean", "sum"), ("value_mean", "max"), ("value_mean", "mean"), ("value_sum", "sum")]
+    )
+    return _named(
+        together,
+        {"value_mean_sum": "all", "value_mean_max": "largest", "value_mean_mean": "mean", "value_sum_sum": "total"},
     )
 
 
-def for_intervals(seconds: DataFrame) -> DataFrame:
+def second_rows(seconds: pa.Table) -> list[Row]:
     """The few metrics that `intervals` shows, one row per second."""
-    wanted = [(F.col("source") == source) & (F.col("metric") == metric) for source, metric in SECOND_METRICS]
-    shown = seconds.where(_any(wanted))
-    return shown.groupBy("r", "source", "metric", "second").agg(
-        F.avg("all").alias("all"), F.max("largest").alias("largest")
-    )
+    wanted = pa.scalar(False)
+    for source, metric in SECOND_METRICS:
+        wanted = pc.or_(wanted, pc.and_(pc.equal(seconds["source"], source), pc.equal(seconds["metric"], metric)))
+    if seconds.num_rows == 0:
+        return []
+    shown = seconds.filter(wanted).group_by(["source", "metric", "second"])
+    rows: list[Row] = _named(
+        shown.aggregate([("all", "mean"), ("largest", "max")]), {"all_mean": "all", "largest_max": "largest"}
+    ).to_pylist()
+    return rows
 
 
-def cores(records: Records) -> DataFrame:
-    """(r, second, core, busy) of every core of the host."""
-    number = F.regexp_extract("instance", r"(\d+)$", 1)
-    samples = records.marked("health", _timed).where((F.col("source") == "host") & (F.col("metric") == "cpu_busy"))
-    numbered = samples.withColumn("core", F.when(number != "", number).cast("int")).where("core is not null")
-    return numbered.groupBy("r", "second", "core").agg(F.avg("value").alias("busy"))
-
-
-def _any(conditions: list[Column]) -> Column:
-    first, *rest = conditions
-    for condition in rest:
-        first = first | condition
-    return first
-
-
-def by_phase(records: Records, seconds: DataFrame) -> DataFrame:
-    """Every metric over each phase of the run; phase `idle` is what came before connecting.
+def phase_rows(samples: pa.Table, seconds: pa.Table) -> list[Row]:
+    """Every metric over each phase of the run.
 
     mean_all, max_all: of the instances together. max_largest: the largest of any instance at any time. mean_each: of
     the average instance. busiest: of the instance with the highest mean. total: sum of all samples.
     """
-    names = ["r", "source", "metric", "phase"]
-    phase = F.when(F.col("before"), "idle").otherwise(
-        F.element_at(F.array(*[F.lit(name) for name in PHASES]), (F.col("phase") + 1).cast("int"))
+    names = ["source", "metric", "phase"]
+    means = samples.group_by([*names, "instance"]).aggregate([("value", "mean")])
+    busiest = means.group_by(names).aggregate([("value_mean", "max")])
+    over_time = seconds.group_by(names).aggregate(
+        [("all", "mean"), ("all", "max"), ("largest", "max"), ("mean", "mean"), ("total", "sum")]
     )
-    over_time = seconds.withColumn("phase", phase).groupBy(*names)
-    samples = records.marked("health", _timed).withColumn("phase", phase)
-    means = samples.groupBy(*names, "instance").agg(F.avg("value").alias("mean"))
-    busiest = means.groupBy(*names).agg(F.max("mean").alias("busiest"))
-    return over_time.agg(
-        F.avg("all").alias("mean_all"),
-        F.max("all").alias("max_all"),
-        F.max("largest").alias("max_largest"),
-        F.avg("mean").alias("mean_each"),
-        F.sum("total").alias("total"),
-    ).join(busiest, names)
+    short = {"all_mean": "mean_all", "all_max": "max_all", "largest_max": "max_largest", "mean_mean": "mean_each"}
+    rows: list[Row] = _named(over_time, short | {"total_sum": "total"}).to_pylist()
+    highest = {tuple(row[name] for name in names): row["value_mean_max"] for row in busiest.to_pylist()}
+    return [row | {"busiest": highest[tuple(row[name] for name in names)]} for row in rows]
+
+
+def core_rows(samples: pa.Table) -> list[Row]:
+    """Rows of the `cores` table: every core of the host in every second."""
+    chosen = samples.filter(pc.and_(pc.equal(samples["source"], "host"), pc.equal(samples["metric"], "cpu_busy")))
+    means = chosen.group_by(["second", "instance"]).aggregate([("value", "mean")]).to_pylist()
+    numbered = [(row["second"], re.search(r"(\d+)$", row["instance"]), row["value_mean"]) for row in means]
+    rows = [{"second": second, "core": int(match[1]), "busy": busy} for second, match, busy in numbered if match]
+    return sorted(rows, key=lambda row: (row["second"], row["core"]))
+
+
+def _named(table: pa.Table, names: dict[str, str]) -> pa.Table:
+    return table.rename_columns([names.get(name, name) for name in table.column_names])

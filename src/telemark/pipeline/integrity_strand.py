@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from telemark.pipeline import deliveries, integrity, offenders, order
+from telemark.pipeline.debts import Debts, audience_table, member_table, stream_table
 from telemark.pipeline.deliveries import Numbering
 from telemark.pipeline.read import Records
-from telemark.pipeline.rows import Row, plain_rows
+from telemark.pipeline.rows import Row, by_place, plain_rows
 
 FEW_DELIVERIES: Final = 2_000_000  # below this, order is decided on all rows at once: proving it first costs more
 MANY_BLOCKS: Final = 300_000  # above this, picking out doubtful blocks costs more than looking at all
@@ -24,7 +23,7 @@ MANY_BLOCKS: Final = 300_000  # above this, picking out doubtful blocks costs mo
 class Integrity:
     """Of every run of the batch, by its place."""
 
-    tables: dict[int, pa.Table]
+    rows: dict[int, dict[int, Row]]  # by owner
     totals: dict[int, Row]
     offenders: dict[int, list[Row]]
 
@@ -32,14 +31,16 @@ class Integrity:
 class IntegrityStrand:
     """Counts and offenders of one batch."""
 
-    def __init__(self, records: Records, numbering: Numbering) -> None:
-        self._records = records
+    def __init__(self, records: Records, numbering: Numbering, debts: list[Debts]) -> None:
         self._numbering = numbering
+        self._debts = debts
         self._packing = numbering.packing(deliveries.BLOCK_BITS)
-        self._sent = integrity.sent_by_stream(records)
-        self._audiences = integrity.audience_owners(records, numbering)
+        spark = records.spark
+        self._streams = spark.createDataFrame(stream_table(debts))
+        self._audiences = spark.createDataFrame(audience_table(debts))
+        members = spark.createDataFrame(member_table(debts)) if numbering.has_shares else None
         self._deliveries = deliveries.rows(records, numbering)
-        self._rows = deliveries.owned(self._deliveries, records, numbering)
+        self._rows = deliveries.owned(self._deliveries, members)
         packed = deliveries.blocks(self._rows, self._packing).persist(StorageLevel.MEMORY_AND_DISK)
         self._persisted = [packed]
         period = F.element_at(F.array(*[F.lit(value).cast("bigint") for value in numbering.periods]), F.col("r") + 1)
@@ -56,19 +57,15 @@ class IntegrityStrand:
 
     def _run(self) -> Integrity:
         pairs = integrity.pairs(self._blocks)
+        got = by_place(plain_rows(integrity.received(pairs, self._streams, self._audiences)))
         late = self._late()
-        counts = [
-            integrity.owed(self._sent, self._audiences),
-            integrity.received(pairs, self._sent, self._audiences),
-        ]
-        if late is not None:
-            counts.append(integrity.reordered(late, self._records, self._numbering))
-        facts = integrity.owner_facts(self._records, self._numbering)
-        whole = integrity.integrity(facts, *counts).toArrow()
-        tables = {place: whole.filter(pc.equal(whole["r"], place)) for place, _ in self._records.batch}
-        totals = {place: _totals(table) for place, table in tables.items()}
-        named = {place: self._offenders(place, tables[place], totals[place], pairs, late) for place in tables}
-        return Integrity(tables, totals, named)
+        late_counts = by_place(plain_rows(integrity.late_counts(late))) if late is not None else {}
+        rows, totals, named = {}, {}, {}
+        for place, debts in enumerate(self._debts):
+            rows[place] = integrity.integrity_rows(debts, got.get(place, []), late_counts.get(place, []))
+            totals[place] = integrity.totals(rows[place].values())
+            named[place] = self._offenders(place, rows[place], totals[place], pairs, late)
+        return Integrity(rows, totals, named)
 
     def _late(self) -> DataFrame | None:
         """Late messages; None when order is proven."""
@@ -98,7 +95,7 @@ class IntegrityStrand:
         return keyed.join(F.broadcast(wanted), self._packing.names)
 
     def _offenders(
-        self, place: int, table: pa.Table, totals: Row, pairs: DataFrame, late: DataFrame | None
+        self, place: int, owners: dict[int, Row], totals: Row, pairs: DataFrame, late: DataFrame | None
     ) -> list[Row]:
         """The offending messages of one run, by name. Looks only for kinds that were counted."""
 
@@ -108,7 +105,7 @@ class IntegrityStrand:
         kinds: list[list[Row]] = []
         if totals.get("lost"):
             blocks = of_run(self._blocks)
-            lost = offenders.lost_blocks(of_run(pairs), blocks, of_run(self._sent), of_run(self._audiences))
+            lost = offenders.lost_blocks(of_run(pairs), blocks, of_run(self._streams), of_run(self._audiences))
             kinds.append(offenders.lost_rows(plain_rows(lost)))
         if totals.get("duplicate"):
             doubled = offenders.doubled(of_run(self._rows), of_run(self._own(self._blocks)))
@@ -120,23 +117,8 @@ class IntegrityStrand:
             strangers = offenders.strangers(of_run(self._deliveries), self._numbering.foreign_stream)
             kinds.append(offenders.foreign_rows(plain_rows(strangers)))
         chosen = offenders.thousand(kinds)
-        members = _members(table, self._numbering.shared_from) if chosen else {}
-        return [row | {"subscription": members.get(row["subscription"], row["subscription"])} for row in chosen]
+        named = {owner: row["subscription"] for owner, row in owners.items()}
+        return [row | {"subscription": named.get(row["subscription"], row["subscription"])} for row in chosen]
 
     def _own(self, blocks: DataFrame) -> DataFrame:
         return blocks.where(F.col("stream") != self._numbering.foreign_stream)
-
-
-def _members(table: pa.Table, shared_from: int) -> dict[int, int]:
-    """Owner -> subscription that names it, for share groups."""
-    groups = table.filter(pc.greater_equal(table["owner"], shared_from))
-    return dict(zip(groups["owner"].to_pylist(), groups["subscription"].to_pylist(), strict=True))
-
-
-def _totals(table: pa.Table) -> Row:
-    """Sums over the subscriptions of a run; a sum with an unknown part is unknown."""
-    if table.num_rows == 0:
-        return {}
-    names = ("owed", "delivered", "lost", "duplicate", "reordered", "foreign", "violations")
-    sums = {name: None if table[name].null_count else pc.sum(table[name]).as_py() for name in names}
-    return sums | {"integrity_exact": pc.all(table["exact"]).as_py()}

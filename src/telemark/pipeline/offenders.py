@@ -36,10 +36,11 @@ def lost_blocks(pairs: DataFrame, blocks: DataFrame, sent: DataFrame, audiences:
         "r", "owner", "stream", last.alias("last"), F.explode(F.sequence(F.lit(0).cast("bigint"), top)).alias("block")
     )
     tail = F.col("last").bitwiseAND(63)
+    full = F.lit(-1).cast("bigint")
     mask = F.when(
-        (F.col("block") == F.shiftright("last", BLOCK_BITS)) & (tail < 63),
-        F.call_function("shiftleft", F.lit(2).cast("bigint"), tail.cast("int")) - 1,
-    ).otherwise(F.lit(-1).cast("bigint"))
+        F.col("block") == F.shiftright("last", BLOCK_BITS),
+        F.call_function("shiftrightunsigned", full, (F.lit(63) - tail).cast("int")),
+    ).otherwise(full)
     found = expected.join(
         blocks.select("r", "owner", "stream", "block", "bits"), ["r", "owner", "stream", "block"], "left"
     )

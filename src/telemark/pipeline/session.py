@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -16,7 +17,7 @@ from telemark.errors import RequirementError
 MINIMUM_JAVA: Final = 17
 _HINT: Final = f"install Java {MINIMUM_JAVA} or newer (Debian: apt install openjdk-17-jre-headless) or set JAVA_HOME"
 
-_LOG_SETTINGS: Final = Path(__file__).with_name("log4j2.properties")
+_LOG_OPTION: Final = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
 
 SETTINGS: Final[dict[str, str]] = {
     "spark.app.name": "telemark",
@@ -29,7 +30,13 @@ SETTINGS: Final[dict[str, str]] = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.parquet.mergeSchema": "false",  # schemas are ours and explicit
     "spark.python.sql.dataFrameDebugging.enabled": "false",  # noting where each column was made costs most of its time
-    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
+    "spark.driver.extraJavaOptions": _LOG_OPTION,
+}
+# For a few hundred thousand rows, getting ready takes longer than the work: compile less, plan less.
+QUICK_SETTINGS: Final[dict[str, str]] = {
+    "spark.driver.extraJavaOptions": f"{_LOG_OPTION} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
 }
 LOCAL_SETTINGS: Final[dict[str, str]] = {
     "spark.driver.memory": "2g",  # aggregates of 60 M rows need about 1 GB
@@ -74,20 +81,24 @@ def _version_text(java: str) -> str:
         raise RequirementError(f"{java} does not run: {error}", hint=_HINT) from error
 
 
-def start_session(master: str | None = None) -> SparkSession:
+def start_session(master: str | None = None, *, quick: bool = False) -> SparkSession:
     """The session of this command; the one that is already running when there is one.
 
     Args:
         master: where to compute: `local[n]`, `spark://host:port` or what else Spark knows. Default: all cores here.
+        quick: the data are few: be ready soon rather than fast for long. Only for local masters.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
     java_version()
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # pages of Java stack; our message names the cause
     where = master or "local[*]"
-    local = LOCAL_SETTINGS if where.startswith("local") else {}
+    here = where.startswith("local")
+    settings = SETTINGS | (LOCAL_SETTINGS if here else {}) | (QUICK_SETTINGS if here and quick else {})
     builder = SparkSession.builder.master(where)
-    for name, value in (SETTINGS | local).items():
+    for name, value in settings.items():
         builder = builder.config(name, value)
     try:
         return builder.getOrCreate()

@@ -5,36 +5,37 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from telemark.pipeline import health, intervals, summaries
-from telemark.pipeline.read import Records
-from telemark.pipeline.rows import Row, by_place, plain_rows
+from telemark.pipeline.batch import Batch
+from telemark.pipeline.rows import Row
+from telemark.pipeline.small import SmallTables
+from telemark.store.layout import RunFolder
 
 
 @dataclass(frozen=True, slots=True)
 class Small:
-    """By the place of the run in the batch."""
+    """Of one run."""
 
-    counters: intervals.Cells
-    health_seconds: intervals.Cells
-    health_phases: dict[int, list[Row]]
-    cores: dict[int, list[Row]]
-    connections: dict[int, Row]
-    refusals: dict[int, int]
+    counters: dict[int, Row]  # by second
+    health_seconds: dict[int, Row]  # by second
+    health_phases: list[Row]
+    cores: list[Row]
+    connections: Row
+    refusals: int
 
 
-def small(records: Records) -> Small:
-    """Counters, health, connections and events."""
-    seconds = health.by_second(records)
-    counted = plain_rows(intervals.counters(records.table("counters"))) if records.has("counters") else []
-    health_seconds = plain_rows(health.for_intervals(seconds)) if records.has("health") else []
-    health_phases = plain_rows(health.by_phase(records, seconds)) if records.has("health") else []
-    cores = plain_rows(health.cores(records)) if records.has("health") else []
-    connected = plain_rows(summaries.connections(records)) if records.has("connections") else []
-    refused = plain_rows(summaries.refusals(records)) if records.has("events") else []
+def small(tables: SmallTables, batch: Batch) -> list[Small]:
+    """Counters, health, connections and events of every run, by its place."""
+    return [_of_run(tables, place, run) for place, run in batch]
+
+
+def _of_run(tables: SmallTables, place: int, run: RunFolder) -> Small:
+    samples = health.timed(tables.table(place, "health"), run)
+    seconds = health.by_second(samples)
     return Small(
-        intervals.counter_cells(counted),
-        intervals.health_cells(health_seconds),
-        by_place(health_phases),
-        by_place(sorted(cores, key=lambda row: (row["second"], row["core"]))),
-        {row["r"]: row for row in connected},
-        {row["r"]: row["refusals"] for row in refused},
+        intervals.counter_cells(tables.table(place, "counters")),
+        intervals.health_cells(health.second_rows(seconds)),
+        health.phase_rows(samples, seconds),
+        health.core_rows(samples),
+        summaries.connections(tables.table(place, "connections")),
+        summaries.refusals(tables.table(place, "events")),
     )

@@ -1,41 +1,31 @@
-"""Small sums over the record tables of a batch that `points` needs: connections and refusals."""
+"""Small sums over the record tables of a run that `points` needs: connections and refusals."""
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from typing import Any, Final
 
-from telemark.pipeline.read import Records
+import pyarrow as pa
+import pyarrow.compute as pc
 
-REFUSALS = ("connect_refused", "subscribe_refused", "publish_refused")
+Row = dict[str, Any]
 
-
-def connections(records: Records) -> DataFrame:
-    """(r, connections, connect_failures, first_ns, last_ns): devices that got in, and attempts that failed."""
-    ok = F.col("result") == "ok"
-    devices = (
-        records.table("connections")
-        .groupBy("r", "device")
-        .agg(
-            F.max(ok).alias("ok"),
-            F.count_if(~ok).alias("failures"),
-            F.min("started_ns").alias("first_ns"),
-            F.min(F.when(ok, F.col("connack_ns"))).alias("last_ns"),
-        )
-    )
-    return devices.groupBy("r").agg(
-        F.count_if("ok").alias("connections"),
-        F.sum("failures").alias("connect_failures"),
-        F.min("first_ns").alias("first_ns"),
-        F.max("last_ns").alias("last_ns"),
-    )
+REFUSALS: Final = ("connect_refused", "subscribe_refused", "publish_refused")
 
 
-def refusals(records: Records) -> DataFrame:
-    """(r, refusals): connects, subscriptions and messages the server refused."""
-    return (
-        records.table("events")
-        .where(F.col("kind").isin(*REFUSALS))
-        .groupBy("r")
-        .agg(F.count(F.lit(1)).alias("refusals"))
-    )
+def connections(table: pa.Table) -> Row:
+    """connections: devices that got in; connect_failures: attempts that failed; first SYN and last first CONNACK."""
+    if table.num_rows == 0:
+        return {}
+    ok = pc.equal(table["result"], "ok")
+    entered = table.filter(ok).group_by("device").aggregate([("connack_ns", "min")])
+    return {
+        "connections": entered.num_rows,
+        "connect_failures": table.num_rows - (pc.sum(ok).as_py() or 0),
+        "first_ns": pc.min(table["started_ns"]).as_py(),
+        "last_ns": pc.max(entered["connack_ns_min"]).as_py(),
+    }
+
+
+def refusals(events: pa.Table) -> int:
+    """Connects, subscriptions and messages the server refused."""
+    return int(pc.sum(pc.is_in(events["kind"], pa.array(REFUSALS))).as_py() or 0)

@@ -28,6 +28,7 @@ class Bounds:
     subscription: int = -1
     first_intended_ns: int = 0
     last_intended_ns: int = 0
+    rows: int = 0  # of the tables that grow with the messages: deliveries, acks, connections
     share: int = -1  # largest share group of its subscriptions; -1: no shared subscription
 
 
@@ -55,6 +56,7 @@ def local_bounds(folder: Path) -> Bounds:
         # Rows without a stamp have 0 there; they must not stretch the run's time.
         first_intended_ns=min((low for low, _ in intended if low > 0), default=0),
         last_intended_ns=max((high for _, high in intended), default=0),
+        rows=sum(each.num_rows for table in ("deliveries", "acks", "connections") for each in directories[table]),
         share=max((high for _, high in _extremes(directories["subscriptions"], "share")), default=-1),
     )
 

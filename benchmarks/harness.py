@@ -154,8 +154,10 @@ class EngineRun:
         self._say({"do": "halt"})
         end = time.monotonic() + 10
         self.until(
-            lambda line: (line["is"] == "status" and not line["sending"] and line["received"] >= line["sent"])
-            or time.monotonic() > end
+            lambda line: (
+                (line["is"] == "status" and not line["sending"] and line["received"] >= line["sent"])
+                or time.monotonic() > end
+            )
         )
 
     def sleep_until(self, seconds: float) -> None:

@@ -1,7 +1,7 @@
 """Writes docs/reference from the code, so that the reference cannot drift from what the program does.
 
-    python docs/generate.py           rewrite the pages
-    python docs/generate.py --check   exit 1 and name the pages that are out of date
+python docs/generate.py           rewrite the pages
+python docs/generate.py --check   exit 1 and name the pages that are out of date
 """
 
 from __future__ import annotations

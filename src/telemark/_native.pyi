@@ -58,7 +58,7 @@ class Engine:
         """devices, connected, ready (connected and subscribed), failed, pending, intended, sent, acked, dropped,
         received, disconnects, sending (bool), finished (bool), received_for_credit. Cheap; for live views."""
     def latency_last_second(self) -> tuple[int, int, int]:
-        """(count, p50_us, p99_us) of the last full second, from a live histogram: for display only, never for results."""
+        """(count, p50_us, p99_us) of the last full second, from a live histogram: for display, never for results."""
     def drain(self, timeout_s: float) -> list[Batch]:
         """Full batches since the last call; waits up to timeout_s for one. After finish: the rest, then [].
 

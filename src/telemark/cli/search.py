@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -20,6 +21,7 @@ from telemark.runner import CampaignOptions
 from telemark.runner.calibrate.record import for_run, load_for_runs
 from telemark.runner.facts import host_facts
 from telemark.runner.pinning import parse_pins
+from telemark.runner.progress import RunListener, Silence
 from telemark.runner.search.attempts import Attempts
 from telemark.runner.search.bracket import Limits, Stage
 from telemark.runner.search.peak import SearchResult, find_peak, save
@@ -84,7 +86,7 @@ def _search(plan: RunPlan, server: str, campaign: str, settings: dict[str, Any])
         pins=parse_pins(settings["pins"]), server_options=named_values(settings["server_options"])
     )
     attempts = Attempts(
-        probe, server, settings["out"], campaign, rule, options, choose_view(as_json=False),
+        probe, server, settings["out"], campaign, rule, options, _listener(),
         analyze=lambda run: _discard(analyze([run])),
     )  # fmt: skip
     cores = os.cpu_count() or 1
@@ -92,6 +94,11 @@ def _search(plan: RunPlan, server: str, campaign: str, settings: dict[str, Any])
     return SearchResult(
         plan.suite, plan.scenario, plan.point, plan.size, server, probe.quantity, rule, tuple(peaks)
     )  # fmt: skip
+
+
+def _listener() -> RunListener:
+    """The live view for a terminal; in a log one line for each try is enough."""
+    return choose_view(as_json=False) if sys.stderr.isatty() else Silence()
 
 
 def _discard(_: object) -> None:

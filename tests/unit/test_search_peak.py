@@ -49,6 +49,22 @@ def test_an_engine_that_gives_out_first_leaves_no_verdict_about_the_server() -> 
     assert peak.bottleneck.side == "engine"
 
 
+def test_a_try_that_other_programs_disturbed_is_made_again() -> None:
+    """An engine-bound try says nothing about the server: the search goes on as if it had not been."""
+    disturbed = {3, 4, 9}
+
+    def attempt(tried: Try, number: int) -> Judged:
+        if number in disturbed:
+            return Judged(False, ("engine-bound",), {"engine_bound": True, "engine_bound_reason": "starved"})
+        return Judged(tried.rate <= 12_345, ("backlog rises",) if tried.rate > 12_345 else (), BUSY_THREAD)
+
+    peak = find_peak(LIMITS, attempt, cores=2, tell=lambda text: None)
+    undisturbed = find_peak(LIMITS, server_with_peak(12_345), cores=2, tell=lambda text: None)
+
+    assert peak.rate == undisturbed.rate
+    assert len(peak.tries) == len(undisturbed.tries) + len(disturbed)
+
+
 def test_a_try_whose_run_failed_counts_as_not_holding() -> None:
     def attempt(tried: Try, number: int) -> Judged:
         return Judged(False, ("the server died",), None)

@@ -15,7 +15,7 @@ from telemark.model.plan import Group, ListenerPlan, Load, Phases, Publish, RunP
 
 PUBLISHERS = 200
 CONNECTIONS = {"none": 4000, "tls": 600, "psk": 1500}
-SECONDS = 2.0
+WARMUP_S, SECONDS = 1.0, 2.0  # rates are over full seconds, counted from the start of the warm-up
 UNDER_WAY = 2000  # messages of a ceiling run: enough to hide the way there and back, few enough for any socket buffer
 FLOOR_RATE = 1000.0
 SHAPE_RATE = 2000.0
@@ -65,7 +65,7 @@ def _plan(name: str, groups: tuple[Group, ...], load: Load, listener: ListenerPl
         parameters={},
         groups=groups,
         load=load,
-        phases=Phases(warmup_s=0.5, measure_s=SECONDS, drain_timeout_s=5.0),
+        phases=Phases(warmup_s=WARMUP_S, measure_s=SECONDS, drain_timeout_s=5.0),
         connect_rate=0.0,
         listeners=(listener,),
     )

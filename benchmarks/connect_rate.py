@@ -107,7 +107,8 @@ def main() -> None:
         ]
         psk = Tls(cipher="PSK-AES256-CBC-SHA", psk_identity="device{index}", psk_file=str(keys))
         with loopback(listeners=listeners) as ports:
-            value = max(full(ports["plain"], DEVICES) for _ in range(2))
+            plain = [full(ports["plain"], DEVICES) for _ in range(2)]
+            value = min(plain)  # the worse of two: a lucky run proves nothing
             others = {
                 "tls12_per_s": full(ports["tls"], TLS_DEVICES, Tls("1.2", "ECDHE-RSA-AES256-GCM-SHA384", certificate)),
                 "tls13_per_s": full(ports["tls"], TLS_DEVICES, Tls("1.3", "TLS_AES_256_GCM_SHA384", certificate)),
@@ -116,7 +117,16 @@ def main() -> None:
                 "psk_per_s": full(ports["psk"], TLS_DEVICES, psk),
             }
     rounded = {name: round(found) for name, found in others.items()}
-    report("connect_rate", value, LIMIT, value >= LIMIT, devices=DEVICES, tls_devices=TLS_DEVICES, **rounded)
+    runs = [round(run) for run in plain]
+    report(
+        "connect_rate",
+        value,
+        LIMIT,
+        value >= LIMIT,
+        devices=DEVICES,
+        plain_runs=runs,
+        **rounded,
+    )
 
 
 if __name__ == "__main__":

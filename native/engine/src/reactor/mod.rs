@@ -37,7 +37,7 @@ use outgoing::Outgoing;
 const WAKER: u64 = u64::MAX;
 /// While messages are due all the time, this much time lies between two rounds of sending: several messages then share
 /// one wake-up, at the price of a send delay of this order (it is measured and recorded). Slower loads are not delayed.
-const ROUND_NS: i64 = 400_000;
+const ROUND_NS: i64 = 500_000;
 /// Room for the bytes of one read.
 const READ_BYTES: usize = 256 << 10;
 

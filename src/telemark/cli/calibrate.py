@@ -49,8 +49,8 @@ def _measure() -> Calibration:
 
 def _print(calibration: Calibration) -> None:
     table = Table(title=f"Calibration of {calibration.host}, {calibration.made_at}", title_justify="left")
-    for name in ("kind", "shape", "QoS", "security", "bytes", "rate/s", "p50 ms", "p99 ms", "stdev ms", "lost"):
-        table.add_column(name, justify="left" if name in ("kind", "shape", "security") else "right")
+    for name in ("what", "traffic", "rate/s", "p50 ms", "p99 ms", "stdev ms", "lost"):
+        table.add_column(name, justify="left" if name in ("what", "traffic") else "right", no_wrap=True)
     for figure in calibration.figures:
         table.add_row(*_cells(figure))
     Console().print(table)
@@ -58,13 +58,13 @@ def _print(calibration: Calibration) -> None:
 
 def _cells(figure: Figure) -> list[str]:
     times = (figure.latency_p50_us, figure.latency_p99_us, figure.latency_stdev_us)
+    what = f"{figure.kind} {figure.shape}" if figure.kind == "shape" else figure.kind
+    security = "plain" if figure.security == "none" else figure.security
+    traffic = security if figure.kind == "connect" else f"QoS {figure.qos} {security} {figure.payload} B"
     return [
-        figure.kind,
-        figure.shape,
-        str(figure.qos),
-        figure.security,
-        str(figure.payload),
+        what,
+        traffic,
         "-" if figure.rate is None else f"{figure.rate:,.0f}",
-        *("-" if time is None else f"{time / 1000:.3f}" for time in times),
+        *("-" if time is None else f"{time / 1000:,.2f}" for time in times),
         "-" if figure.lost is None else str(figure.lost),
     ]

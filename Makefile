@@ -21,11 +21,11 @@ lint:
 	.venv/bin/mypy
 	@if cargo fmt --version >/dev/null 2>&1; then cd native && cargo fmt --all --check; \
 	else echo 'lint: this Rust has no rustfmt; Rust formatting was not checked' >&2; fi
-	@if cargo clippy --version >/dev/null 2>&1; then cd native && cargo clippy --quiet --workspace --all-targets --release -- -D warnings; \
+	@if cargo clippy --version >/dev/null 2>&1; then cd native && cargo clippy --quiet --workspace --all-targets -- -D warnings; \
 	else echo 'lint: this Rust has no clippy; Rust code was not linted' >&2; fi
 
 check-native:
-	cd native && cargo test --quiet --workspace --release
+	cd native && cargo test --quiet --workspace
 
 check-python:
 	$(PYTHON) -m pytest

@@ -48,7 +48,8 @@ def _measure() -> Calibration:
 
 
 def _print(calibration: Calibration) -> None:
-    table = Table(title=f"Calibration of {calibration.host}, {calibration.made_at}", title_justify="left")
+    title = f"Calibration of {calibration.host}, {calibration.made_at}"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for name in ("what", "traffic", "rate/s", "p50 ms", "p99 ms", "stdev ms", "lost"):
         table.add_column(name, justify="left" if name in ("what", "traffic") else "right", no_wrap=True)
     for figure in calibration.figures:

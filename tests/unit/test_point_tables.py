@@ -1,0 +1,175 @@
+"""The small tables: debts, integrity, resources, points, scaling and comparison, without Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from telemark.pipeline import health
+from telemark.pipeline.batch import Batch, batches
+from telemark.pipeline.comparison import comparison_rows
+from telemark.pipeline.intervals import interval_rows
+from telemark.pipeline.latency import Bucket, Spread, bucket_width_bits
+from telemark.pipeline.offenders import MOST, thousand
+from telemark.pipeline.points import Parts, rows_of
+from telemark.pipeline.scaling import scaling_rows
+from telemark.store.layout import RunFolder
+from telemark.store.schemas import HEALTH
+from tests.support.run_builder import END, SECOND, START, WARM_UNTIL, facts
+
+
+def run_folder(**changes: Any) -> RunFolder:
+    folder = Path("/nowhere/campaign/001")
+    return RunFolder(str(folder), facts(folder, **changes))
+
+
+def parts(run: RunFolder, **changes: Any) -> Parts:
+    values: dict[str, Any] = {
+        "run": run, "intervals": [], "latency": [], "integrity": {}, "connections": {}, "refusals": 0, "health": [],
+    }  # fmt: skip
+    return Parts(**(values | changes))
+
+
+def test_a_run_without_anything_has_a_row_of_nulls_and_no_division_by_zero() -> None:
+    """Never zero, never a pass."""
+    point, _ = rows_of(parts(run_folder(phases={}, start_ns=None, state="failed", reason="server died")))
+
+    assert ("failed", "server died") == (point["state"], point["reason"])
+    assert all(point[name] is None for name in ("received_rate", "sent", "lost", "latency_p50_us", "connections"))
+    assert point["engine_bound"] is False
+    assert point["steady"] is None
+
+
+def counters(received: int = 1000) -> dict[int, dict[str, Any]]:
+    names = ("intended", "sent", "received", "acked", "dropped", "sent_bytes", "received_bytes", "connected")
+    row = dict.fromkeys(names, 1000) | {"dropped": 0, "received": received, "disconnects": 0, "pushed_back": 0}
+    return {second: row | {"loop_lag_max_us": 100.0 + second} for second in range(4)}
+
+
+def test_rates_are_over_the_full_seconds_of_the_measure_phase_and_counts_over_the_run() -> None:
+    """Second 0 is warm-up here, 1 to 3 are measured."""
+    run = run_folder()
+    cells = counters()
+    cells[0] = cells[0] | {"received": 10}
+    point, _ = rows_of(parts(run, intervals=interval_rows(run, cells), integrity={"owed": 4000, "lost": 990}))
+
+    assert (1000.0, 3010) == (point["received_rate"], point["received"])
+    assert (3.0, 103.0) == (point["measure_s"], point["loop_lag_max_us"])
+
+
+def test_headroom_comes_from_the_calibration_and_its_lack_is_a_warning() -> None:
+    """Below 1.3 the row is marked."""
+    run = run_folder(calibration={"ceiling_rate": 1200.0})
+    point, _ = rows_of(parts(run, intervals=interval_rows(run, counters())))
+    without, _ = rows_of(parts(run_folder(), intervals=interval_rows(run, counters())))
+
+    assert 1.2 == pytest.approx(point["engine_headroom"])
+    assert any("headroom 1.20x" in warning for warning in point["warnings"])
+    assert without["engine_headroom"] is None
+    assert any("headroom unknown" in warning for warning in without["warnings"])
+
+
+def sample(time_ns: int, source: str, instance: str, metric: str, value: float) -> dict[str, Any]:
+    return {"time_ns": time_ns, "source": source, "instance": instance, "metric": metric, "value": value}
+
+
+def test_health_sums_processes_compares_cores_and_keeps_idle_apart() -> None:
+    """Two server processes are one server; the busiest core is the one with the highest mean."""
+    before = START - 11 * SECOND
+    rows = [sample(before, "server", "1", "rss_bytes", 100.0)]
+    for second in range(1, 4):
+        at = START + second * SECOND + 5
+        rows += [sample(at, "server", pid, "rss_bytes", 300.0) for pid in ("1", "2")]
+        rows += [sample(at, "host", "cpu0", "cpu_busy", 0.5), sample(at, "host", "cpu1", "cpu_busy", second / 10)]
+    run = run_folder()
+    samples = health.timed(pa.Table.from_pylist(rows, schema=HEALTH), run)
+    seconds = health.by_second(samples)
+    point, resources = rows_of(
+        parts(run, health=health.phase_rows(samples, seconds), connections={"connections": 10, "connect_failures": 0})
+    )
+
+    assert (600, 100) == (resources["server_rss_bytes_max"], resources["server_rss_bytes_idle"])
+    assert 50.0 == resources["server_bytes_per_connection"]
+    assert 0.5 == pytest.approx(point["host_core_busy_max"])
+    assert 0.35 == pytest.approx(point["host_cpu_busy_mean"])
+    assert {(1, 0, 0.5), (1, 1, 0.1)} <= {(r["second"], r["core"], r["busy"]) for r in health.core_rows(samples)}
+    assert resources["server_cpu_cores_mean"] is None
+
+
+def test_seconds_before_the_start_are_negative() -> None:
+    """Half a second before the start is second -1."""
+    row = sample(START - SECOND // 2, "server", "1", "rss_bytes", 1.0)
+
+    assert [-1] == health.timed(pa.Table.from_pylist([row], schema=HEALTH), run_folder())["second"].to_pylist()
+
+
+def test_buckets_are_exact_when_small_and_within_a_percent_when_large() -> None:
+    """The plot is as wide as a pixel."""
+    for us in (0, 1, 127, 128, 1_000, 123_456, 10**9):
+        assert (1 << bucket_width_bits(us)) <= max(us * 0.01, 1)
+
+
+def test_percentiles_between_two_ranks_are_by_straight_line() -> None:
+    """As every statistics program does by default."""
+    spread = Spread([Bucket(n, n, 1, 0.0, 0.0, n, n) for n in (1, 2, 3, 4)])
+
+    found = spread.percentiles({})
+
+    assert (2.5, pytest.approx(3.97)) == (found["p50"], found["p99"])
+    assert set() == spread.unresolved()
+
+
+def test_a_scarce_kind_of_offender_is_not_crowded_out() -> None:
+    """A thousand lines hold all of the few and as many of the many as fit."""
+    many, few = [{"kind": "lost"}] * 5000, [{"kind": "duplicate"}] * 3
+
+    chosen = thousand([many, few])
+
+    assert (MOST, 3) == (len(chosen), sum(row["kind"] == "duplicate" for row in chosen))
+
+
+def test_small_runs_share_a_batch_and_large_ones_go_alone() -> None:
+    """At most eight together."""
+    runs = [run_folder()] * 12
+
+    assert [8, 4] == [len(batch.runs) for batch in batches(runs, [1] * 12, 100)]
+    assert [1, 1, 10] == [len(b.runs) for b in [*batches(runs[:2], [900, 900], 100), Batch(tuple(runs[:10]))]]
+
+
+def point(**changes: Any) -> dict[str, Any]:
+    values = {"campaign": "c", "server": "s", "suite": "u", "scenario": "x", "state": "complete", "repeat": 0}
+    return values | {"parameters": "{}", "engine_bound": False} | changes
+
+
+def test_memory_per_connection_is_the_slope_over_the_points() -> None:
+    """With its interval; a failed run takes no part."""
+    points = [
+        point(connections=n, server_rss_bytes_max=5_000_000 + 2_000 * n, parameters=f'{{"qos": 1, "publishers": {n}}}')
+        for n in (100, 200, 400)
+    ]
+    points.append(point(connections=800, server_rss_bytes_max=1, state="failed", parameters='{"qos": 1}'))
+
+    row = next(row for row in scaling_rows(points) if row["y"] == "server_rss_bytes_max")
+
+    assert ("qos=1", 3) == (row["series"], row["points"])
+    assert (pytest.approx(2_000), pytest.approx(5_000_000)) == (row["slope"], row["intercept"])
+    assert row["slope_low"] <= 2_000.001
+
+
+def test_repeats_of_a_point_are_summed_up_by_side() -> None:
+    """One row per server and metric; runs without a verdict are left out."""
+    points = [point(server=s, received_rate=r) for s, r in (("a", 10.0), ("a", 14.0), ("b", 5.0))]
+    points.append(point(server="b", received_rate=99.0, engine_bound=True))
+
+    rows = {row["server"]: row for row in comparison_rows(points) if row["metric"] == "received_rate"}
+
+    assert (2, 12.0, 1, 5.0) == (rows["a"]["repeats"], rows["a"]["mean"], rows["b"]["repeats"], rows["b"]["mean"])
+    assert rows["b"]["low"] is None
+
+
+def test_the_measure_phase_of_the_builder_is_three_seconds() -> None:
+    """The tests above rest on it."""
+    assert 3 * SECOND == END - WARM_UNTIL

@@ -115,7 +115,9 @@ def _late(database: duckdb.DuckDBPyConnection) -> None:
 
 def answers(database: duckdb.DuckDBPyConnection) -> Row:
     """The figures to compare."""
-    latency = database.execute("select * from latency").to_arrow_table().to_pylist()
+    found = database.execute("select * from latency")
+    names = [column[0] for column in found.description or ()]
+    latency = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
     lost, duplicate = database.execute(
         "select sum(lost)::bigint, sum(duplicate)::bigint from integrity"
     ).fetchone() or (0, 0)

@@ -170,6 +170,11 @@ class EngineRun:
         self.until(lambda message: message["is"] == "finished")
         self._process.wait(20)
 
+    @property
+    def folder(self) -> Path:
+        """Where the process writes its records."""
+        return Path(self._folder.name)
+
     def table(self, name: str) -> pa.Table:
         """All rows of a record table."""
         files = sorted((Path(self._folder.name) / name).glob("*.parquet"))

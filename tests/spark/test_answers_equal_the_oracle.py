@@ -74,14 +74,14 @@ def check_seconds(rows: Rows, found: list[dict[str, Any]]) -> None:
             assert row["sent"] == sum(c["sent"] for c in counted)
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), database=None)
-@given(seeds=st.lists(st.integers(0, 2**32), min_size=RUNS, max_size=RUNS, unique=True), prove_order=st.booleans())
-def test_random_runs_get_the_answers_of_a_plain_computation(
-    spark: SparkSession, seeds: list[int], prove_order: bool
-) -> None:
-    """Counts are equal, percentiles too; whether order is proven first or looked at in every row."""
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(seeds=st.lists(st.integers(0, 2**32), min_size=RUNS, max_size=RUNS, unique=True), large=st.booleans())
+def test_random_runs_get_the_answers_of_a_plain_computation(spark: SparkSession, seeds: list[int], large: bool) -> None:
+    """Counts are equal, percentiles too; by the way small runs take and by the way large ones take."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("telemark.pipeline.integrity_strand.FEW_DELIVERIES", 0 if prove_order else 10**9)
+        if large:
+            patch.setattr("telemark.pipeline.integrity_strand.FEW_DELIVERIES", 0)
+            patch.setattr("telemark.pipeline.durations_strand.FEW_ROWS", 0)
         campaign = Path(folder) / "campaign"
         contents = {f"{number:03d}": random_run(seed) for number, seed in enumerate(seeds)}
         for name, rows in contents.items():

@@ -1,0 +1,99 @@
+"""Damaged, empty, unfinished and future runs: each has its message, and the others are still analysed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from telemark.errors import DataError, RequirementError
+from telemark.pipeline import analyze, session
+from telemark.store.result_reader import ResultTables
+from tests.support.run_builder import Rows, facts, random_run, write
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+
+def damage_pages(path: Path) -> None:
+    """Keep the end of the file, where its directory is, and spoil the rows."""
+    data = bytearray(path.read_bytes())
+    data[4 : len(data) // 3] = b"\xff" * (len(data) // 3 - 4)
+    path.write_bytes(bytes(data))
+
+
+def test_problem_runs_are_named_and_the_others_analysed(spark: SparkSession, tmp_path: Path) -> None:
+    """One campaign with every kind of trouble."""
+    campaign = tmp_path / "campaign"
+    rows = random_run(11)
+    assert len(rows.deliveries) > 50
+    for name in ("good", "truncated", "spoiled", "newer", "half"):
+        write(campaign / name, rows)
+    truncated = next((campaign / "truncated" / "deliveries").glob("*.parquet"))
+    truncated.write_bytes(truncated.read_bytes()[:100])
+    for path in (campaign / "spoiled" / "deliveries").glob("*.parquet"):
+        damage_pages(path)
+    document = json.loads((campaign / "newer" / "run.json").read_text())
+    (campaign / "newer" / "run.json").write_text(json.dumps(document | {"format": 99}))
+    shutil.copy(truncated, campaign / "half" / "deliveries" / ".000-99999.parquet")  # a writer that never finished
+    write(campaign / "empty", Rows())
+    write(campaign / "interrupted", rows, state="interrupted", reason="Ctrl-C", phases={}, start_ns=None)
+
+    report = analyze([campaign])
+
+    assert {"truncated", "spoiled", "newer"} == {Path(folder).name for folder in report.problems}
+    assert {"good", "half", "empty", "interrupted"} == {Path(folder).name for folder in report.analysed}
+    assert all(isinstance(problem, DataError) for problem in report.problems.values())
+    assert "damaged" in report.problems[str(campaign / "truncated")].message
+    assert "format 99" in report.problems[str(campaign / "newer")].message
+    results = ResultTables.open(campaign)
+    assert {"truncated", "spoiled", "newer"} == set(results.problems)
+    points = {row["run"]: row for row in results.rows("points")}
+    assert points["good"]["owed"] == points["half"]["owed"]
+    assert points["empty"]["received"] is None
+    assert points["empty"]["engine_bound"] is False
+    assert points["interrupted"]["integrity_exact"] is not True
+    assert ("interrupted", "Ctrl-C") == (points["interrupted"]["state"], points["interrupted"]["reason"])
+
+
+def test_analysed_runs_are_passed_over_until_they_change(spark: SparkSession, tmp_path: Path) -> None:
+    """Also by another call; a new run.json or `again` makes them anew."""
+    campaign = tmp_path / "campaign"
+    write(campaign / "001", Rows())
+
+    assert 1 == len(analyze([campaign]).analysed)
+    second = analyze([campaign])
+    assert (0, 1) == (len(second.analysed), len(second.skipped))
+    facts(campaign / "001", notes=("changed",)).write(campaign / "001")
+    assert 1 == len(analyze([campaign]).analysed)
+    assert 1 == len(analyze([campaign], again=True).analysed)
+
+
+def test_results_may_go_elsewhere(spark: SparkSession, tmp_path: Path) -> None:
+    """A run folder on a read-only disk stays as it is."""
+    write(tmp_path / "campaign" / "001", Rows())
+
+    report = analyze([tmp_path / "campaign" / "001"], out=tmp_path / "elsewhere")
+
+    assert (str(tmp_path / "elsewhere" / "campaign" / "results"),) == report.results
+    assert not (tmp_path / "campaign" / "results").exists()
+    assert 1 == ResultTables.open(tmp_path / "elsewhere" / "campaign").table("points").num_rows
+
+
+@pytest.mark.parametrize("text", ["", 'JAVA_VERSION="11.0.2"\n'], ids=["none", "old"])
+def test_java_missing_or_too_old_is_said_before_anything_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """With what to install."""
+    home = tmp_path / "java"
+    if text:
+        (home / "bin").mkdir(parents=True)
+        (home / "bin" / "java").write_text("#!/bin/sh\n")
+        (home / "release").write_text(text)
+    monkeypatch.setenv("JAVA_HOME", str(home))
+
+    with pytest.raises(RequirementError, match="Java 17 or newer") as caught:
+        session.java_version()
+    assert "install Java" in (caught.value.hint or "")

@@ -1,7 +1,7 @@
 """One contract, every server: what an adapter promises is tried on the real program.
 
-The servers of the reports are tried always, the others with TELEMARK_TEST_SERVERS=all (or their names). A server that is
-not installed here is skipped with the way to get it; TELEMARK_REQUIRE_SERVERS names those that must not be skipped.
+The servers of the reports are tried always, the others with TELEMARK_TEST_SERVERS=all (or their names). A server that
+is not installed here is skipped with the way to get it; TELEMARK_REQUIRE_SERVERS names those that must not be skipped.
 """
 
 from __future__ import annotations

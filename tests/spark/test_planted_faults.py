@@ -48,7 +48,7 @@ def test_planted_faults_are_found_and_duckdb_agrees(
         other = theirs[row["measure"], row["phase"]]
         assert other["count"] == row["count"]
         for figure in ("min", "mean", "p50", "p95", "p99", "p999", "p9999", "max"):
-            assert row[f"{figure}_us"] == pytest.approx(other[figure], abs=1e-3)
+            assert row[f"{figure}_us"] == pytest.approx(float(other[figure]), abs=1e-3)
     assert _named(results) == {"lost": 40, "duplicate": 30, "reordered": 20}
     assert sum(row["count"] for row in results.rows("distribution") if row["measure"] == "latency") == 249_990
 

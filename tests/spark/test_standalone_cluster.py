@@ -37,9 +37,8 @@ def start(stack: ExitStack, folder: Path, name: str, *arguments: str) -> Path:
         "SPARK_HOME": str(LAUNCHER.parent.parent), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_WORKER_DIR": str(folder / name), "SPARK_LOCAL_DIRS": str(folder / name),
     }  # fmt: skip
-    process = subprocess.Popen(
-        [str(LAUNCHER), *arguments], env=environment, stdout=log.open("w"), stderr=subprocess.STDOUT
-    )
+    output = stack.enter_context(log.open("w"))
+    process = subprocess.Popen([str(LAUNCHER), *arguments], env=environment, stdout=output, stderr=subprocess.STDOUT)
     stack.callback(process.wait, 30)
     stack.callback(process.terminate)
     return log

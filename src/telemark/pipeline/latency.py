@@ -35,7 +35,7 @@ from telemark.pipeline.histogram import (
 QUANTILES: Final = {
     "p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999,
 }  # fmt: skip
-EXACT_BELOW: Final = 128  # buckets are 1 us wide up to here, then a 128th of their power of two
+EXACT_BITS: Final = 8  # buckets are 1 us wide below 256 us, then at most a 128th of their value
 
 _SECOND_MASK: Final = ((1 << SECOND_BITS) - 1) << SECOND_AT
 _US_MASK: Final = (1 << US_BITS) - 1
@@ -43,14 +43,14 @@ _US_MASK: Final = (1 << US_BITS) - 1
 
 def bucket_width_bits(us: int) -> int:
     """Bits of the width of the bucket a duration falls into."""
-    return max(us.bit_length() - EXACT_BELOW.bit_length(), 0) if us > 0 else 0
+    return max(us.bit_length() - EXACT_BITS, 0) if us > 0 else 0
 
 
 def _width_bits(us: Column) -> Column:
     """`bucket_width_bits` for a column: a chain of comparisons, since logarithms err at powers of two."""
-    steps = range(1, US_BITS - 7 + 1)
+    steps = range(1, US_BITS - EXACT_BITS + 1)
     return reduce(
-        lambda rest, bits: F.when(us >= F.lit(EXACT_BELOW << (bits - 1)), bits).otherwise(rest), steps, F.lit(0)
+        lambda rest, bits: F.when(us >= F.lit(1 << (EXACT_BITS + bits - 1)), bits).otherwise(rest), steps, F.lit(0)
     )
 
 

@@ -10,7 +10,7 @@ TABLES: Final[dict[str, str]] = {
     "counts of messages over the whole run.",
     "latency": "One row per run, measure and phase, exact to a microsecond. Percentiles between two ranks are by "
     "straight line. Messages belong to a phase by their intended time, acknowledgements by the time of sending.",
-    "distribution": "How many samples fell into each bucket, for plotting. Buckets are 1 us wide below 128 us, then at "
+    "distribution": "How many samples fell into each bucket, for plotting. Buckets are 1 us wide below 256 us, then at "
     "most 1 % of their value.",
     "intervals": "One row per run and second; second 0 begins at the common start. Counts are by the time of what is "
     "counted, latencies are of the messages due in the second.",

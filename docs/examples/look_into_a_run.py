@@ -1,6 +1,6 @@
 """Ask a run your own questions: python docs/examples/look_into_a_run.py runs/CAMPAIGN
 
-Every message is a row, so any question has an exact answer. In a notebook, leave out the `main` and use `opened` directly.
+Every message is a row, so any question has an exact answer. In a notebook, use `opened` directly.
 """
 
 from __future__ import annotations

@@ -64,7 +64,8 @@ def test_every_host_and_process_metric_is_in_the_one_table() -> None:
 def test_process_cpu_counts_the_work_of_all_its_threads() -> None:
     """A thread that computes shows in the process's CPU and as its busiest thread."""
     source = ProcessSource("engine", lambda: [os.getpid()])
-    source.sample(time.monotonic_ns())
+    # Shared memory is read at the first look, and then rarely where that takes long: in a large process such as this one.
+    first = {sample.metric: sample.value for sample in source.sample(time.monotonic_ns())}
     started = time.thread_time()
 
     def burn() -> None:
@@ -80,7 +81,7 @@ def test_process_cpu_counts_the_work_of_all_its_threads() -> None:
 
     assert values["cpu_cores"] > 0
     assert 0 < values["busiest_thread_cores"] <= 1.1
-    assert values["rss_bytes"] >= values["pss_bytes"] > 0
+    assert first["rss_bytes"] >= first["pss_bytes"] > 0
     assert values["open_files"] >= 3
 
 

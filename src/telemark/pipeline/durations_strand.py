@@ -14,7 +14,7 @@ from telemark.pipeline.histogram import histogram
 from telemark.pipeline.read import Records
 from telemark.pipeline.rows import Row, plain_rows
 
-FEW_ROWS: Final = 200_000  # up to here the driver sums up the histogram faster than Spark can plan it
+FEW_ROWS: Final = 500_000  # up to here the driver sums up the histogram faster than Spark can plan it
 
 
 @dataclass(frozen=True, slots=True)

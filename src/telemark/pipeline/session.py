@@ -13,6 +13,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from telemark.errors import RequirementError
+from telemark.pipeline import class_archive
 
 MINIMUM_JAVA: Final = 17
 _HINT: Final = f"install Java {MINIMUM_JAVA} or newer (Debian: apt install openjdk-17-jre-headless) or set JAVA_HOME"
@@ -33,8 +34,8 @@ SETTINGS: Final[dict[str, str]] = {
     "spark.driver.extraJavaOptions": _LOG_OPTION,
 }
 # For a few hundred thousand rows, getting ready takes longer than the work: compile less, plan less.
+_QUICK_JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 QUICK_SETTINGS: Final[dict[str, str]] = {
-    "spark.driver.extraJavaOptions": f"{_LOG_OPTION} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
 }
@@ -91,17 +92,23 @@ def start_session(master: str | None = None, *, quick: bool = False) -> SparkSes
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    java_version()
+    java = java_version()
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # pages of Java stack; our message names the cause
     where = master or "local[*]"
-    here = where.startswith("local")
-    settings = SETTINGS | (LOCAL_SETTINGS if here else {}) | (QUICK_SETTINGS if here and quick else {})
     builder = SparkSession.builder.master(where)
-    for name, value in settings.items():
+    for name, value in settings_for(where, quick, java).items():
         builder = builder.config(name, value)
     try:
         return builder.getOrCreate()
     except Exception as error:
         first = str(error).strip().splitlines() or ["no message"]
         raise RequirementError(f"Spark did not start on {where}: {first[0]}", hint="is the master right?") from error
+
+
+def settings_for(master: str, quick: bool, java: int) -> dict[str, str]:
+    """All settings of a session."""
+    if not master.startswith("local"):
+        return SETTINGS
+    options = f"{_LOG_OPTION} {class_archive.java_options(java)} {_QUICK_JAVA if quick else ''}"
+    return SETTINGS | LOCAL_SETTINGS | (QUICK_SETTINGS if quick else {}) | {"spark.driver.extraJavaOptions": options}

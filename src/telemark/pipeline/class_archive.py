@@ -1,0 +1,49 @@
+"""A class archive for the Java that Spark runs in: half of a short session is spent loading the same classes again.
+
+The first session writes the archive when it ends, in the background; later ones map it. Java itself checks that the
+archive belongs to its version and to the jars of Spark, and does without when it does not. Nothing needs it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Final
+
+import pyspark
+
+_MAGIC: Final = (0xF00BABA8).to_bytes(4, "little")  # of a complete dynamic archive: Java writes the header last
+_ABANDONED_S: Final = 600.0
+
+
+def java_options(java_version: int) -> str:
+    """Options that use the archive, or make it; empty when there is no place for it."""
+    archive = _folder() / f"spark-{pyspark.__version__}-java-{java_version}.jsa"
+    if _complete(archive):
+        return f"-XX:SharedArchiveFile={archive} -Xlog:disable"
+    try:
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        if archive.exists() and time.time() - archive.stat().st_mtime < _ABANDONED_S:
+            return ""  # another session is writing it
+        archive.unlink(missing_ok=True)
+    except OSError:
+        return ""
+    if " " in str(archive) or not os.access(archive.parent, os.W_OK):
+        return ""  # Spark splits its options at blanks
+    return f"-XX:ArchiveClassesAtExit={archive} -Xlog:disable"
+
+
+def _folder() -> Path:
+    """The user's cache, where downloaded servers lie, too."""
+    if chosen := os.environ.get("TELEMARK_CACHE"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "telemark"
+
+
+def _complete(archive: Path) -> bool:
+    try:
+        with archive.open("rb") as file:
+            return file.read(4) == _MAGIC
+    except OSError:
+        return False

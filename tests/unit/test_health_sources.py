@@ -64,7 +64,7 @@ def test_every_host_and_process_metric_is_in_the_one_table() -> None:
 def test_process_cpu_counts_the_work_of_all_its_threads() -> None:
     """A thread that computes shows in the process's CPU and as its busiest thread."""
     source = ProcessSource("engine", lambda: [os.getpid()])
-    # Shared memory is read at the first look, and then rarely where that takes long: in a large process such as this one.
+    # Shared memory is read at the first look, and later rarely where that takes long: as in a large process like this.
     first = {sample.metric: sample.value for sample in source.sample(time.monotonic_ns())}
     started = time.thread_time()
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from telemark.pipeline.keys import Packing, bits_for
@@ -68,30 +68,27 @@ class Numbering:
         return max(int(getattr(bound, name)) for bound in self.bounds)
 
 
-def valid(run: RunFolder, bound: Bounds) -> Column:
+def valid(run: RunFolder, bound: Bounds) -> str:
     """Whether a row is a message of this run: stamped, numbered within the run, due after its start."""
-    start = run.facts.start_ns or 0
     return (
-        (F.col("flags").bitwiseAND(FLAG_FOREIGN) == 0)
-        & F.col("stream").between(0, bound.stream)
-        & F.col("sequence").between(0, bound.sequence)
-        & (F.col("intended_ns") >= F.lit(start))
+        f"coalesce((flags & {FLAG_FOREIGN}) = 0 and stream between 0 and {bound.stream} and sequence between 0 and "
+        f"{bound.sequence}L and intended_ns >= {run.facts.start_ns or 0}L, false)"
     )
 
 
 def rows(records: Records, numbering: Numbering) -> DataFrame:
-    """(r, subscription, stream, sequence, received_ns, valid, period) of every delivery."""
+    """(r, subscription, stream, sequence, received_ns, period) of every delivery."""
     places = {run.folder: place for place, run in records.batch}
 
     def mark(frame: DataFrame, run: RunFolder) -> DataFrame:
         place = places[run.folder]
-        known = F.coalesce(valid(run, numbering.bounds[place]), F.lit(False))
-        return frame.select(
-            F.greatest("subscription", F.lit(-1)).alias("subscription"),
-            F.when(known, F.col("stream")).otherwise(numbering.foreign_stream).alias("stream"),
-            F.when(known, F.col("sequence")).otherwise(0).alias("sequence"),
+        known = valid(run, numbering.bounds[place])
+        return frame.selectExpr(
+            "greatest(subscription, -1) as subscription",
+            f"if({known}, stream, {numbering.foreign_stream}) as stream",
+            f"if({known}, sequence, 0L) as sequence",
             "received_ns",
-            F.lit(numbering.periods[place]).alias("period"),
+            f"{numbering.periods[place]}L as period",
         )
 
     return records.marked("deliveries", mark)
@@ -100,26 +97,23 @@ def rows(records: Records, numbering: Numbering) -> DataFrame:
 def owned(frame: DataFrame, members: DataFrame | None) -> DataFrame:
     """Add `owner`. Only batches with shared subscriptions have `members` (member, owner) and pay for the look-up."""
     if members is None:
-        return frame.withColumn("owner", F.col("subscription"))
-    member = F.shiftleft(F.col("r").cast("bigint"), 32).bitwiseOR(F.col("subscription").cast("bigint"))
-    looked_up = frame.withColumn("member", member).join(F.broadcast(members), "member", "left").drop("member")
+        return frame.selectExpr("*", "subscription as owner")
+    with_member = frame.selectExpr("*", "shiftleft(cast(r as bigint), 32) | cast(subscription as bigint) as member")
+    looked_up = with_member.join(F.broadcast(members), "member", "left").drop("member")
     return looked_up.withColumn("owner", F.coalesce("owner", "subscription"))
 
 
 def blocks(deliveries: DataFrame, packing: Packing) -> DataFrame:
     """(key columns, bits, n, low, high) of every block. `deliveries` is the result of `owned`."""
-    keys = packing.pack(F.col("r"), F.col("owner"), F.col("stream"), F.shiftright(F.col("sequence"), BLOCK_BITS))
-    drift = F.col("received_ns") - F.col("sequence") * F.col("period")
-    bit = F.call_function("shiftleft", F.lit(1).cast("bigint"), F.col("sequence").bitwiseAND(63).cast("int"))
-    keyed = deliveries.select(*keys, bit.alias("bit"), drift.alias("drift"))
-    return keyed.groupBy(*packing.names).agg(
-        F.bit_or("bit").alias("bits"),
-        F.count(F.lit(1)).alias("n"),
-        F.min("drift").alias("low"),
-        F.max("drift").alias("high"),
+    keyed = deliveries.selectExpr(
+        *packing.pack("owner", f"shiftright(sequence, {BLOCK_BITS})"),
+        "shiftleft(1L, cast(sequence & 63 as int)) as bit",
+        "received_ns - sequence * period as drift",
     )
+    sums = ("bit_or(bit) as bits", "count(1) as n", "min(drift) as low", "max(drift) as high")
+    return keyed.groupBy(*packing.names).agg(*[F.expr(text) for text in sums])
 
 
 def unpacked(frame: DataFrame, packing: Packing, others: Sequence[str]) -> DataFrame:
     """A packed DataFrame with r, owner, stream, block in columns of their own."""
-    return frame.select(*packing.unpack(), *others)
+    return frame.selectExpr(*packing.unpack(), *others)

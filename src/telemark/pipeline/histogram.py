@@ -32,71 +32,67 @@ SHORTEST_US: Final = -BIAS
 LAST_SECOND: Final = (1 << SECOND_BITS) - 1  # three days
 
 
-def phase_code(run: RunFolder, time: Column) -> Column:
+# Expressions are SQL texts: one call into Java each. Built from columns they take thousands, and seconds.
+
+
+def phase_code(run: RunFolder, time: str) -> str:
     """Place in PHASES of the phase a time of this run falls into."""
-    code = F.lit(0)
-    for place, name in enumerate(PHASES):
-        window = run.facts.phases.get(name)
-        if window is not None:
-            code = F.when((time >= window[0]) & (time < window[1]), place).otherwise(code)
-    return code.cast("bigint")
+    known = [(place, run.facts.phases[name]) for place, name in enumerate(PHASES) if name in run.facts.phases]
+    # The last that fits counts: phases follow each other, and one that is empty holds nothing.
+    whens = [f"when {time} >= {begin} and {time} < {end} then {place}L" for place, (begin, end) in reversed(known)]
+    return f"case {' '.join(whens)} else 0L end" if whens else "0L"
 
 
-def _second(run: RunFolder, time: Column) -> Column:
+def _second(run: RunFolder, time: str) -> str:
     # Whole-number division: a double has no room for nanoseconds of a month of uptime.
-    offset = F.greatest(time - F.lit(run.facts.start_ns or 0), F.lit(0))
-    return F.least(F.call_function("div", offset, F.lit(1_000_000_000)), F.lit(LAST_SECOND))
+    return f"least(greatest({time} - {run.facts.start_ns or 0}L, 0L) div 1000000000L, {LAST_SECOND}L)"
 
 
-def _microseconds(duration: Column) -> Column:
+def _place(run: RunFolder, time: str) -> str:
+    """Second and phase at their bits."""
+    return f"shiftleft({_second(run, time)}, {SECOND_AT}) | shiftleft({phase_code(run, time)}, {PHASE_AT})"
+
+
+def _microseconds(duration: str) -> str:
     """Nearest whole microsecond, plus BIAS, within its bits. Never null: least and greatest pass over nulls."""
-    shifted = duration + F.lit(BIAS * 1000 + 500)
-    within = F.least(F.greatest(shifted, F.lit(0)), F.lit(((1 << US_BITS) - 1) * 1000))
-    return F.call_function("div", within, F.lit(1000))
+    longest = ((1 << US_BITS) - 1) * 1000
+    return f"(least(greatest({duration} + {BIAS * 1000 + 500}L, 0L), {longest}L) div 1000L)"
 
 
-def _key(measure: int | Column, place: Column, duration: Column) -> Column:
-    """Packed key but for the run. `place` holds second and phase at their bits."""
-    code = F.lit(measure) if isinstance(measure, int) else measure
-    return F.shiftleft(code.cast("bigint"), MEASURE_AT).bitwiseOR(place).bitwiseOR(_microseconds(duration))
-
-
-def _place(run: RunFolder, time: Column) -> Column:
-    return F.shiftleft(_second(run, time), SECOND_AT).bitwiseOR(F.shiftleft(phase_code(run, time), PHASE_AT))
+def _key(measure: str, duration: str) -> str:
+    """Packed key but for the run. `place` is a column."""
+    return f"(shiftleft({measure}, {MEASURE_AT}) | place | {_microseconds(duration)})"
 
 
 def _delivery_keys(frame: DataFrame, run: RunFolder) -> DataFrame:
-    intended, sent, received = F.col("intended_ns"), F.col("sent_ns"), F.col("received_ns")
-    stamped = frame.where(F.col("flags").bitwiseAND(FLAG_FOREIGN) == 0)
-    placed = stamped.select(_place(run, intended).alias("place"), intended, sent, received)
-    place = F.col("place")
-    keys = F.array(
-        _key(0, place, received - intended), _key(1, place, received - sent), _key(2, place, sent - intended)
-    )
-    return placed.select(F.explode(keys).alias("key"))
+    times = ("intended_ns", "sent_ns", "received_ns")
+    placed = frame.where(f"(flags & {FLAG_FOREIGN}) = 0").selectExpr(f"{_place(run, 'intended_ns')} as place", *times)
+    keys = [
+        _key("0L", "received_ns - intended_ns"),
+        _key("1L", "received_ns - sent_ns"),
+        _key("2L", "sent_ns - intended_ns"),
+    ]
+    return placed.selectExpr(f"explode(array({', '.join(keys)})) as key")
 
 
 def _ack_keys(frame: DataFrame, run: RunFolder) -> DataFrame:
-    step = F.col("step")
-    measure = F.when(step == ACK_PUBACK, 3).when(step == ACK_PUBREC, 4).when(step == ACK_PUBCOMP, 5)
-    known = frame.where(step.isin(ACK_PUBACK, ACK_PUBREC, ACK_PUBCOMP))
-    return known.select(_key(measure, _place(run, F.col("sent_ns")), F.col("acked_ns") - F.col("sent_ns")).alias("key"))
+    steps = f"case step when {ACK_PUBACK} then 3L when {ACK_PUBREC} then 4L when {ACK_PUBCOMP} then 5L end"
+    placed = frame.selectExpr(f"{_place(run, 'sent_ns')} as place", f"{steps} as measure", "sent_ns", "acked_ns")
+    return placed.where("measure is not null").selectExpr(f"{_key('measure', 'acked_ns - sent_ns')} as key")
 
 
 def _connection_keys(frame: DataFrame, run: RunFolder) -> DataFrame:
     """Phases of connecting. Each step counts where both its ends were reached; the whole, where CONNACK was."""
-    started, tcp, tls, connack, suback = (
-        F.col(f"{name}_ns") for name in ("started", "tcp", "tls", "connack", "suback")
-    )
-    place = F.lit(PHASES.index("connect") << PHASE_AT).cast("bigint")
-    steps = [(6, started, tcp), (7, tcp, tls), (8, F.coalesce(tls, tcp), connack), (9, connack, suback)]
-    keys = F.array(
-        *[
-            F.when((until - begin).isNotNull(), _key(measure, place, until - begin))
-            for measure, begin, until in [*steps, (10, started, connack)]
-        ]
-    )
-    return frame.select(F.explode(keys).alias("key")).where("key is not null")
+    placed = frame.selectExpr("*", f"{PHASES.index('connect') << PHASE_AT}L as place")
+    durations = {
+        6: "tcp_ns - started_ns",
+        7: "tls_ns - tcp_ns",
+        8: "connack_ns - coalesce(tls_ns, tcp_ns)",
+        9: "suback_ns - connack_ns",
+        10: "connack_ns - started_ns",
+    }
+    keys = [f"if({text} is null, null, {_key(f'{measure}L', text)})" for measure, text in durations.items()]
+    return placed.selectExpr(f"explode(array({', '.join(keys)})) as key").where("key is not null")
 
 
 def histogram(records: Records) -> DataFrame:
@@ -106,8 +102,8 @@ def histogram(records: Records) -> DataFrame:
 
 
 def _counted(keys: DataFrame) -> DataFrame:
-    packed = F.shiftleft(F.col("r").cast("bigint"), RUN_AT).bitwiseOR(F.col("key"))
-    return keys.groupBy(packed.alias("key")).agg(F.count(F.lit(1)).alias("n"))
+    packed = keys.selectExpr(f"shiftleft(cast(r as bigint), {RUN_AT}) | key as key")
+    return packed.groupBy("key").agg(F.expr("count(1) as n"))
 
 
 def part(key: str, at: int, bits: int) -> Column:

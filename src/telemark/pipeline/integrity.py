@@ -24,29 +24,28 @@ Row = dict[str, Any]
 
 def pairs(blocks: DataFrame) -> DataFrame:
     """(r, owner, stream, delivered, n): distinct messages and deliveries of every owner and stream."""
-    return blocks.groupBy("r", "owner", "stream").agg(
-        F.sum(F.bit_count("bits").cast("bigint")).alias("delivered"), F.sum("n").alias("n")
-    )
+    sums = ("sum(cast(bit_count(bits) as bigint)) as delivered", "sum(n) as n")
+    return blocks.groupBy("r", "owner", "stream").agg(*[F.expr(text) for text in sums])
 
 
 def received(pairs: DataFrame, streams: DataFrame, audiences: DataFrame) -> DataFrame:
     """(r, owner, qos, delivered, duplicate, foreign): foreign is what the owner was never owed; its qos is null."""
     known = pairs.join(F.broadcast(streams.drop("sent")), ["r", "stream"], "left")
     matched = known.join(F.broadcast(audiences), ["r", "audience", "owner"], "left")
-    own = F.col("subscribe_qos").isNotNull()
-    rule = F.when(own, F.least("publish_qos", "subscribe_qos"))
-    return matched.groupBy("r", "owner", rule.alias("qos")).agg(
-        F.sum(F.when(own, F.col("delivered")).otherwise(0)).alias("delivered"),
-        F.sum(F.when(own, F.col("n") - F.col("delivered")).otherwise(0)).alias("duplicate"),
-        F.sum(F.when(own, 0).otherwise(F.col("n"))).alias("foreign"),
+    rule = "if(subscribe_qos is null, null, least(publish_qos, subscribe_qos)) as qos"
+    ruled = matched.selectExpr("*", "subscribe_qos is not null as own", rule)
+    sums = (
+        "sum(if(own, delivered, 0L)) as delivered",
+        "sum(if(own, n - delivered, 0L)) as duplicate",
+        "sum(if(own, 0L, n)) as foreign",
     )
+    return ruled.groupBy("r", "owner", "qos").agg(*[F.expr(text) for text in sums])
 
 
 def late_counts(late: DataFrame) -> DataFrame:
     """(r, subscription, reordered)."""
-    return late.groupBy("r", F.col("owner").alias("subscription")).agg(
-        F.sum(F.bit_count("late").cast("bigint")).alias("reordered")
-    )
+    named = late.selectExpr("r", "owner as subscription", "cast(bit_count(late) as bigint) as late")
+    return named.groupBy("r", "subscription").agg(F.expr("sum(late) as reordered"))
 
 
 @dataclass(slots=True)

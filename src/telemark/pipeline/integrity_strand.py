@@ -43,9 +43,9 @@ class IntegrityStrand:
         self._rows = deliveries.owned(self._deliveries, members)
         packed = deliveries.blocks(self._rows, self._packing).persist(StorageLevel.MEMORY_AND_DISK)
         self._persisted = [packed]
-        period = F.element_at(F.array(*[F.lit(value).cast("bigint") for value in numbering.periods]), F.col("r") + 1)
         unpacked = deliveries.unpacked(packed, self._packing, ["bits", "n", "low", "high"])
-        self._blocks = unpacked.withColumn("period", period)
+        periods = ", ".join(f"{period}L" for period in numbering.periods)
+        self._blocks = unpacked.selectExpr("*", f"element_at(array({periods}), r + 1) as period")
 
     def run(self) -> Integrity:
         """All tables of the strand."""
@@ -88,11 +88,9 @@ class IntegrityStrand:
 
     def _within(self, doubtful: DataFrame) -> DataFrame:
         """Deliveries of some blocks, found by their packed key."""
-        block = F.shiftright("sequence", deliveries.BLOCK_BITS)
-        wanted = doubtful.select(*self._packing.pack(F.col("r"), F.col("owner"), F.col("stream"), F.col("block")))
-        keys = self._packing.pack(F.col("r"), F.col("owner"), F.col("stream"), block)
-        keyed = self._rows.select("*", *keys)
-        return keyed.join(F.broadcast(wanted), self._packing.names)
+        wanted = doubtful.selectExpr(*self._packing.pack("owner", "block"))
+        keys = self._packing.pack("owner", f"shiftright(sequence, {deliveries.BLOCK_BITS})")
+        return self._rows.selectExpr("*", *keys).join(F.broadcast(wanted), self._packing.names)
 
     def _offenders(
         self, place: int, owners: dict[int, Row], totals: Row, pairs: DataFrame, late: DataFrame | None

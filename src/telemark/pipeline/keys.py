@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
-
 ONE_KEY_BITS = 63  # the sign bit stays free: keys are never negative and sort as they should
 
 
@@ -41,28 +38,27 @@ class Packing:
         """Names of the key columns."""
         return ["key"] if self.single else ["key", "block"]
 
-    def pack(self, run: Column, owner: Column, stream: Column, block: Column) -> list[Column]:
-        """The key columns of a row."""
-        high = _join(_join(run.cast("bigint"), owner + 1, self.owner), stream, self.stream)
+    def pack(self, owner: str, block: str) -> list[str]:
+        """SQL texts of the key columns of rows with columns r and stream."""
+        high = _join(_join("cast(r as bigint)", f"({owner} + 1)", self.owner), "stream", self.stream)
         if self.single:
-            return [_join(high, block, self.block).alias("key")]
-        return [high.alias("key"), block.cast("bigint").alias("block")]
+            return [f"{_join(high, block, self.block)} as key"]
+        return [f"{high} as key", f"cast({block} as bigint) as block"]
 
-    def unpack(self) -> list[Column]:
-        """Columns r, owner, stream and block of a packed row."""
+    def unpack(self) -> list[str]:
+        """SQL texts of the columns r, owner, stream and block of a packed row."""
         low = self.block if self.single else 0
-        block = _cut("key", 0, self.block) if self.single else F.col("block")
         return [
-            F.shiftrightunsigned(F.col("key"), low + self.stream + self.owner).cast("int").alias("r"),
-            (_cut("key", low + self.stream, self.owner).cast("int") - 1).alias("owner"),
-            _cut("key", low, self.stream).cast("int").alias("stream"),
-            block.alias("block"),
+            f"cast(shiftrightunsigned(key, {low + self.stream + self.owner}) as int) as r",
+            f"cast({_cut(low + self.stream, self.owner)} as int) - 1 as owner",
+            f"cast({_cut(low, self.stream)} as int) as stream",
+            f"{_cut(0, self.block)} as block" if self.single else "block",
         ]
 
 
-def _join(high: Column, low: Column, bits: int) -> Column:
-    return F.shiftleft(high, bits).bitwiseOR(low.cast("bigint"))
+def _join(high: str, low: str, bits: int) -> str:
+    return f"(shiftleft({high}, {bits}) | cast({low} as bigint))"
 
 
-def _cut(name: str, at: int, bits: int) -> Column:
-    return F.shiftrightunsigned(F.col(name), at).bitwiseAND(F.lit((1 << bits) - 1))
+def _cut(at: int, bits: int) -> str:
+    return f"(shiftrightunsigned(key, {at}) & {(1 << bits) - 1}L)"

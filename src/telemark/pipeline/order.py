@@ -11,10 +11,9 @@ compared with the earliest of all later ones.
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from telemark.pipeline.deliveries import BLOCK_BITS
@@ -57,26 +56,25 @@ def late_rows(deliveries: DataFrame, packing: Packing) -> DataFrame:
 
     Here the owner is always the subscription: members of a share group have no order between them.
     """
-    place = F.col("sequence").bitwiseAND(WIDE - 1)
-    keys = packing.pack(F.col("r"), F.col("subscription"), F.col("stream"), F.shiftright(F.col("sequence"), WIDE_BITS))
-    keyed = deliveries.select(*keys, place.alias("place"), "received_ns")
-    firsts = [
-        F.min(F.when(F.col("place") == slot, F.col("received_ns"))).alias(name) for slot, name in enumerate(SLOTS)
-    ]
-    wide = keyed.groupBy(*packing.names).agg(*firsts).select(*packing.unpack(), *SLOTS)
-    later = (
-        Window.partitionBy("r", "owner", "stream").orderBy(F.desc("block")).rowsBetween(Window.unboundedPreceding, -1)
+    keyed = deliveries.selectExpr(
+        *packing.pack("subscription", f"shiftright(sequence, {WIDE_BITS})"),
+        f"sequence & {WIDE - 1} as place",
+        "received_ns",
     )
-    earliest = F.min(F.least(*SLOTS)).over(later)
-    return wide.withColumn("next", earliest).withColumn("late", _late_bits()).where("late != 0").drop("next")
+    firsts = [f"min(if(place = {slot}, received_ns, null)) as {name}" for slot, name in enumerate(SLOTS)]
+    wide = keyed.groupBy(*packing.names).agg(*[F.expr(text) for text in firsts])
+    later = "over (partition by r, owner, stream order by block desc rows between unbounded preceding and 1 preceding)"
+    rows = wide.selectExpr(*packing.unpack(), *SLOTS)
+    compared = rows.selectExpr("*", f"min(least({', '.join(SLOTS)})) {later} as next")
+    return compared.selectExpr("r", "owner", "stream", "block", *SLOTS, f"{_late_bits()} as late").where("late != 0")
 
 
-def _late_bits() -> Column:
+def _late_bits() -> str:
     """Bit i is set when first_i came after the earliest of all later messages."""
     columns = [*SLOTS, "next"]
     bits = []
     for slot, name in enumerate(SLOTS):
-        rest = [F.col(other) for other in columns[slot + 1 :]]
-        earliest = F.least(*rest) if len(rest) > 1 else rest[0]
-        bits.append(F.when(F.col(name) > earliest, 1 << slot).otherwise(0))
-    return reduce(Column.bitwiseOR, bits)
+        rest = columns[slot + 1 :]
+        earliest = f"least({', '.join(rest)})" if len(rest) > 1 else rest[0]
+        bits.append(f"if({name} > {earliest}, {1 << slot}, 0)")
+    return " | ".join(bits)

@@ -72,25 +72,32 @@ class IntegrityStrand:
         total = sum(bound.deliveries for bound in self._numbering.bounds)
         if total == 0:
             return None
-        rows = self._deliveries.where(F.col("stream") != self._numbering.foreign_stream)
-        if total > FEW_DELIVERIES:
-            pairs = order.doubtful_pairs(self._blocks, self._numbering.foreign_stream)
-            doubtful = order.doubtful_blocks(self._blocks, pairs).persist(StorageLevel.MEMORY_AND_DISK)
-            self._persisted.append(doubtful)
-            found = doubtful.count()
-            if found == 0:
-                return None
-            if found <= MANY_BLOCKS:
-                rows = self._within(doubtful)
-        late = order.late_rows(rows, self._numbering.packing(order.WIDE_BITS)).persist(StorageLevel.MEMORY_AND_DISK)
-        self._persisted.append(late)
-        return late
+        if total > FEW_DELIVERIES and not self._narrowed():
+            return None
+        rows = self._rows.where(F.col("stream") != self._numbering.foreign_stream)
+        return self._kept(order.late_rows(rows, self._numbering.packing(order.WIDE_BITS)))
 
-    def _within(self, doubtful: DataFrame) -> DataFrame:
-        """Deliveries of some blocks, found by their packed key."""
-        wanted = doubtful.selectExpr(*self._packing.pack("owner", "block"))
-        keys = self._packing.pack("owner", f"shiftright(sequence, {deliveries.BLOCK_BITS})")
-        return self._rows.selectExpr("*", *keys).join(F.broadcast(wanted), self._packing.names)
+    def _narrowed(self) -> bool:
+        """Leave only deliveries of blocks with a doubt in `_rows`; False when there is none about order.
+
+        Blocks with duplicates are kept, too, since those will be asked for by name: one more pass over the rows serves
+        both. Where too many blocks are doubtful, all rows stay.
+        """
+        own = self._own(self._blocks)
+        doubtful = self._kept(order.doubtful_blocks(own, order.doubtful_pairs(own)))
+        found = doubtful.count()
+        crowded = own.where("n > bit_count(bits)").select("r", "owner", "stream", "block").limit(MANY_BLOCKS)
+        if found <= MANY_BLOCKS:
+            wanted = doubtful.union(crowded).selectExpr(*self._packing.pack("owner", "block")).distinct()
+            keys = self._packing.pack("owner", f"shiftright(sequence, {deliveries.BLOCK_BITS})")
+            near = self._rows.selectExpr("*", *keys).join(F.broadcast(wanted), self._packing.names)
+            self._rows = self._kept(near.drop(*self._packing.names))
+        return found > 0
+
+    def _kept(self, frame: DataFrame) -> DataFrame:
+        """Persist until the end of the strand."""
+        self._persisted.append(frame.persist(StorageLevel.MEMORY_AND_DISK))
+        return frame
 
     def _offenders(
         self, place: int, owners: dict[int, Row], totals: Row, pairs: DataFrame, late: DataFrame | None

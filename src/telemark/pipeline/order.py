@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from telemark.pipeline.deliveries import BLOCK_BITS
@@ -24,31 +24,25 @@ WIDE: Final = 1 << WIDE_BITS
 SLOTS: Final = [f"first{place}" for place in range(WIDE)]
 
 
-def doubtful_pairs(blocks: DataFrame, foreign_stream: int) -> DataFrame:
+def doubtful_pairs(blocks: DataFrame) -> DataFrame:
     """(r, owner, stream) of pairs whose d spans a period or more somewhere. `blocks` is unpacked and has `period`."""
-    spans = blocks.where(F.col("stream") != foreign_stream).groupBy("r", "owner", "stream", "period")
-    wide = F.max("high") - F.min("low") >= F.col("period")
-    return spans.agg(wide.alias("wide")).where("wide").select("r", "owner", "stream")
+    spans = blocks.groupBy("r", "owner", "stream", "period").agg(F.expr("max(high) - min(low) as span"))
+    return spans.where("span >= period").select("r", "owner", "stream")
 
 
 def doubtful_blocks(blocks: DataFrame, pairs: DataFrame) -> DataFrame:
     """(r, owner, stream, block) that may hold a late message or one that overtook it."""
     near = blocks.join(pairs, ["r", "owner", "stream"])
-    order = Window.partitionBy("r", "owner", "stream").orderBy("block")
-    period = F.col("period")
     # Upper and lower bound of the times of receipt in a block.
-    latest = F.col("high") + period * (F.shiftleft(F.col("block"), BLOCK_BITS) + F.lit((1 << BLOCK_BITS) - 1))
-    earliest = F.col("low") + period * F.shiftleft(F.col("block"), BLOCK_BITS)
-    bounded = near.withColumns({"latest": latest, "earliest": earliest})
-    touches = bounded.withColumns(
-        {
-            "before": F.lag("latest").over(order) >= F.col("earliest"),
-            "after": F.col("latest") >= F.lead("earliest").over(order),
-            "within": F.col("high") - F.col("low") >= period,
-        }
+    bounded = near.selectExpr(
+        "*",
+        f"high + period * (shiftleft(block, {BLOCK_BITS}) + {(1 << BLOCK_BITS) - 1}) as latest",
+        f"low + period * shiftleft(block, {BLOCK_BITS}) as earliest",
     )
-    doubtful = F.coalesce("before", F.lit(False)) | F.coalesce("after", F.lit(False)) | F.col("within")
-    return touches.where(doubtful).select("r", "owner", "stream", "block")
+    order = "over (partition by r, owner, stream order by block)"
+    touching = bounded.selectExpr("*", f"lag(latest) {order} as before", f"lead(earliest) {order} as after")
+    doubtful = touching.where("high - low >= period or before >= earliest or latest >= after")
+    return doubtful.select("r", "owner", "stream", "block")
 
 
 def late_rows(deliveries: DataFrame, packing: Packing) -> DataFrame:

@@ -2,12 +2,12 @@
 PYTHON := .venv/bin/python
 export CARGO_TARGET_DIR ?= $(CURDIR)/native/target
 
-.PHONY: bench test setup setup-test lint format native docs check-native check-python clean
+.PHONY: bench test setup setup-test lint format native docs check-native check-java check-python clean
 
 bench: setup  ## a short benchmark on the built-in server, ending with its score card
 	.venv/bin/telemark run scalagent/multi-publisher --qos 0 --server loopback --size quick
 
-test: setup-test lint check-native check-python  ## everything a change must pass
+test: setup-test lint check-native check-java check-python  ## everything a change must pass
 
 setup:
 	tools/setup bench
@@ -27,6 +27,10 @@ lint:
 check-native:
 	cd native && cargo test --quiet --workspace
 
+check-java:
+	@if command -v mvn >/dev/null; then mvn -B -q -f jms/pom.xml test; \
+	else echo 'check-java: there is no Maven; the JMS consumer was not tested' >&2; fi
+
 check-python:
 	$(PYTHON) -m pytest
 
@@ -42,4 +46,4 @@ docs:  ## regenerate docs/reference from the code
 	$(PYTHON) docs/generate.py
 
 clean:
-	rm -rf native/target .venv
+	rm -rf native/target jms/target .venv

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import socket
 import ssl
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from telemark.cli.main import main
 from telemark.errors import ConfigError, RequirementError
-from telemark.model.plan import Secret
+from telemark.model.plan import Secret, Tls
 from telemark.servers import registry
 from telemark.servers.certificates import make_certificates, make_psk_file
-from telemark.servers.contract import CAPABILITIES, Listener, StartRequest
+from telemark.servers.contract import CAPABILITIES, JmsAccess, Listener, Login, StartRequest
+from telemark.servers.passwords import reveal
 from telemark.servers.ports import free_ports, is_free
 from telemark.servers.prometheus import parse
-from telemark.servers.remote import Remote, reveal
+from telemark.servers.remote import Remote
 from telemark.servers.sys_topics import TOPICS, Reading, counters_from
 
 
@@ -107,6 +109,23 @@ def test_unknown_options_of_a_remote_server_are_refused() -> None:
     """A misspelt option must not be ignored in silence."""
     with pytest.raises(ConfigError, match="option pasword is not known"):
         Remote({"url": "mqtt://localhost", "pasword": "x"})
+
+
+def test_a_remote_server_takes_jms_consumers_by_its_jms_url() -> None:
+    """The URL makes it able to; the provider is asked for, and TLS material without TLS is a mistake."""
+    request = StartRequest(Path(), "memory", (), devices=1, jms=True)
+    options = {"url": "mqtt://localhost", "jms_url": "ssl://localhost:1"}
+
+    assert "jms" in Remote(options).capabilities()
+    assert "jms" not in Remote({"url": "mqtt://localhost"}).capabilities()
+    with pytest.raises(ConfigError, match="jms_url and jms_provider"):
+        Remote(options).start(request)
+    with pytest.raises(ConfigError, match="connect without TLS"):
+        Remote(options | {"jms_provider": "activemq", "jms_ca": "ca.pem"}).start(request)
+
+    server = Remote(options | {"jms_provider": "mine.properties", "jms_ca": "ca.pem", "username": "app"})
+    server.start(replace(request, jms_tls=True))
+    assert server.jms() == JmsAccess("mine.properties", "ssl://localhost:1", Login("app"), Tls(ca="ca.pem"))
 
 
 def test_a_password_is_read_where_it_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -217,6 +217,7 @@ CONSUMERS: dict[str, Key] = {
     "acknowledge": _text("acknowledgement", allowed=("auto", "client", "dups-ok", "transacted", "least")),
     "acknowledge_every": _whole("messages per acknowledgement or transaction", 1),
     "prefetch": _whole("messages the client library may hold", 0),
+    "tls": Key("boolean", "the consumers connect with TLS and verify the server"),
     "qos": _whole("QoS the deliveries owe, for the integrity rules", allowed=_QOS),
 }
 

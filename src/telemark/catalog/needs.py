@@ -23,6 +23,8 @@ def derive_needs(
         needs.add("jms")
         if consumers.subscription.startswith("shared"):
             needs.add("jms-shared")
+        if consumers.tls:
+            needs.add("tls-1.2")
     return frozenset(needs)
 
 

@@ -126,6 +126,7 @@ def _group_lines(plan: RunPlan) -> list[str]:
         lines.append(
             f"{each.count:,} x JMS consumer: {each.subscription} subscription to {each.topic}, acknowledges "
             f"{each.acknowledge}, every {each.acknowledge_every}, prefetch {each.prefetch:,}"
+            + (", over TLS" if each.tls else "")
         )
     for listener in plan.listeners:
         facts = [listener.security, listener.tls_version and f"TLS {listener.tls_version}", listener.cipher]

@@ -22,8 +22,8 @@ class BackendConsumers(Protocol):
         """
         ...
 
-    def go(self) -> None:
-        """Let messages flow. Called before the devices begin to send."""
+    def go(self, start_ns: int) -> None:
+        """Let messages flow. Called before the devices begin to send; the run's seconds count from `start_ns`."""
         ...
 
     def received(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,24 +11,28 @@ from typing import Any
 from telemark.consumers.build import consumer_jar
 from telemark.consumers.contract import CONSUMER_PROCESS
 from telemark.consumers.jvm import ConsumerJvm
+from telemark.consumers.receipts import counter_rows
 from telemark.consumers.rows import RowFileReader
 from telemark.errors import ConsumerError
 from telemark.model.pattern import expand
 from telemark.model.plan import JmsConsumers
 from telemark.servers.contract import JmsAccess
+from telemark.servers.passwords import reveal
 from telemark.store.writer import RecordWriter
 
 CONSUMER_EVENTS = -2  # `process` of a consumer's events
 LOG = "jms-consumer.log"
 
 
-def settings_for(plan: JmsConsumers, access: JmsAccess, rows_file: Path, *, with_password: bool) -> dict[str, Any]:
-    """The consumer program's settings (see Settings.java)."""
+def settings_for(plan: JmsConsumers, access: JmsAccess, rows_file: Path) -> dict[str, Any]:
+    """The consumer program's settings (see Settings.java). The password is not among them."""
+    login, tls = access.login, access.tls
     return {
         "provider": access.provider,
         "url": access.url,
-        "username": access.username,
-        "password_env": ConsumerJvm.PASSWORD_VARIABLE if with_password else None,
+        "username": login.username if login else None,
+        "password_env": ConsumerJvm.PASSWORD_VARIABLE if login and login.password else None,
+        "tls": {"ca": tls.ca, "verify": tls.verify} if tls else None,
         "consumers": [
             {"topic": expand(plan.topic, index), "subscription": plan.first_subscription + index}
             for index in range(plan.count)
@@ -50,17 +55,13 @@ class JmsApplication:
         plan: what to consume and how.
         access: how to reach the server.
         folder: the run folder.
-        password: of `access.username`; it reaches the JVM through its environment only.
         heap_mb: largest Java heap.
     """
 
-    def __init__(
-        self, plan: JmsConsumers, access: JmsAccess, folder: Path, *, password: str | None = None, heap_mb: int = 1024
-    ) -> None:
+    def __init__(self, plan: JmsConsumers, access: JmsAccess, folder: Path, *, heap_mb: int = 1024) -> None:
         self._plan = plan
         self._access = access
         self._folder = folder
-        self._password = password
         self._heap_mb = heap_mb
         self._writer = RecordWriter(folder, CONSUMER_PROCESS)
         self._jvm: ConsumerJvm | None = None
@@ -68,6 +69,7 @@ class JmsApplication:
         self._rows_files: list[Path] = []
         self._recorded = 0  # rows taken from the rows files so far
         self._received_before = 0  # by JVMs that have ended
+        self._start_ns = 0  # of the run
         self._subscribed_since = 0
         self._stopped = False
 
@@ -76,9 +78,12 @@ class JmsApplication:
         rows_file = self._folder / f".jms-rows-{len(self._rows_files)}"
         self._rows_files.append(rows_file)
         self._rows = RowFileReader(rows_file)
-        settings = settings_for(self._plan, self._access, rows_file, with_password=self._password is not None)
         self._jvm = ConsumerJvm(
-            consumer_jar(), settings, self._folder / LOG, heap_mb=self._heap_mb, password=self._password
+            os.pathsep.join(filter(None, (str(consumer_jar()), self._access.classpath))),
+            settings_for(self._plan, self._access, rows_file),
+            self._folder / LOG,
+            heap_mb=self._heap_mb,
+            password=reveal(self._access.login.password) if self._access.login else None,
         )
         try:
             ready = self._jvm.wait_ready()
@@ -90,8 +95,9 @@ class JmsApplication:
             raise ConsumerError(f"{self._plan.count} JMS consumers were asked for, {ready} subscribed")
         self._subscribed_since = time.monotonic_ns()
 
-    def go(self) -> None:
+    def go(self, start_ns: int) -> None:
         """See the contract."""
+        self._start_ns = start_ns
         self._running().go()
 
     def _running(self) -> ConsumerJvm:
@@ -118,6 +124,7 @@ class JmsApplication:
         if self._rows is not None:
             for batch in self._rows.read().to_batches():
                 self._writer.write("deliveries", batch)
+                self._writer.write_rows("counters", counter_rows(batch, self._start_ns, CONSUMER_PROCESS))
                 self._recorded += batch.num_rows
         self._writer.tick()
 
@@ -139,7 +146,7 @@ class JmsApplication:
         self._event("consumer_died", self.failure() or "stopped for a restart")
         self._end_of_jvm(unsubscribe=False)
         self.start()
-        self.go()
+        self.go(self._start_ns)
         self._event("consumer_restarted", f"{self._plan.count} consumers subscribed again")
 
     def _event(self, kind: str, detail: str) -> None:

@@ -15,11 +15,12 @@ from typing import Any
 from telemark.errors import ConsumerError
 from telemark.servers.java import require_java
 
+MAIN = "telemark.jms.Main"
 READY_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 30.0
 HINTS = {
     "config": "see the field named in the message",
-    "jar": "put the provider's client jar into the lib folder beside the consumer's jar, or correct the provider file",
+    "jar": "give the provider's client jars with the server option jms_classpath, or correct the provider file",
     "connect": "is the server up, is this its JMS port, and are the credentials right?",
     "subscribe": "choose another subscription type or another server",
     "receive": "the server's log, kept in the run folder, may say why",
@@ -31,7 +32,7 @@ class ConsumerJvm:
     """Starts the program, keeps its latest lines, ends it without leftovers.
 
     Args:
-        jar: the consumer program.
+        jars: the consumer program, whose manifest names the packaged libraries, and others, as Java's -cp takes them.
         settings: its first line of input (see Settings.java); no secret is part of it.
         log: file that receives what the JVM prints to standard error.
         heap_mb: largest Java heap.
@@ -41,13 +42,14 @@ class ConsumerJvm:
     PASSWORD_VARIABLE = "TELEMARK_JMS_PASSWORD"
 
     def __init__(
-        self, jar: Path, settings: Mapping[str, Any], log: Path, *, heap_mb: int = 1024, password: str | None = None
+        self, jars: str, settings: Mapping[str, Any], log: Path, *, heap_mb: int = 1024, password: str | None = None
     ) -> None:
+        self._jars = jars
         self._latest: dict[str, dict[str, Any]] = {}
         self._arrived = threading.Condition()
         self._expected_end = False
         environment = dict(os.environ) | ({self.PASSWORD_VARIABLE: password} if password is not None else {})
-        command = [require_java(17, "JMS consumers"), f"-Xmx{heap_mb}m", "-XX:+UseParallelGC", "-jar", str(jar)]
+        command = [require_java(17, "JMS consumers"), f"-Xmx{heap_mb}m", "-XX:+UseParallelGC", "-cp", jars, MAIN]
         with log.open("ab") as output:
             self._process = subprocess.Popen(
                 command,
@@ -104,7 +106,7 @@ class ConsumerJvm:
             return ConsumerError(f"JMS consumer: {failed['message']}", hint=HINTS.get(failed["kind"]))
         code = self._process.poll()
         if code is not None and not self._expected_end:
-            return ConsumerError(f"the JMS consumer's JVM ended with {_ending(code)}{self._tail()}")
+            return ConsumerError(f"the JMS consumer's JVM ({self._jars}) ended with {_ending(code)}{self._tail()}")
         return None
 
     def failure(self) -> ConsumerError | None:

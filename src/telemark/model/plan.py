@@ -208,6 +208,7 @@ class JmsConsumers:
     acknowledge: Literal["auto", "client", "dups-ok", "transacted", "least"] = "auto"
     acknowledge_every: int = 1
     prefetch: int = 1000
+    tls: bool = False  # the consumers' connections are encrypted, and the server is verified
     qos: int = 0  # the QoS the deliveries owe, for the integrity rules
     first_subscription: int = 0
 

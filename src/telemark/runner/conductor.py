@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -20,6 +21,7 @@ from telemark.store.health_metrics import ENGINE, SERVER
 
 LOOK_EVERY_S = 0.1  # when nobody says anything; a process that dies is heard at once
 TELL_EVERY_S = 0.25
+RATE_LOOKS = 5  # looks back for live rates: more than a second, as consumers report once a second
 ALL_GONE_S = 2.0  # every device disconnected for that long: the server is lost, even if nobody saw it die
 MOST_REVIVALS = 3  # of back-end consumers; after that something is wrong that a restart does not mend
 FINISH_TIMEOUT_S = 30.0  # for engine processes to disconnect and close their records, and one second for 1,000 devices
@@ -55,7 +57,7 @@ class Conductor:
     consumer_figures: dict[str, float] = field(default_factory=dict)
     _began_ns: int = 0
     _told_ns: int = 0
-    _told: Totals = field(default_factory=Totals)
+    _looks: deque[tuple[int, Totals]] = field(default_factory=lambda: deque(maxlen=RATE_LOOKS))
     _gone_since_ns: int | None = None
     _polled_ns: int = 0
     _revived: int = 0
@@ -151,9 +153,10 @@ class Conductor:
         match order:
             case Order.BEGIN:
                 self._refuse_missing_devices(totals)
+                start_ns = self.machine.start_ns or 0
                 if self.consumers is not None:
-                    self.consumers.go()
-                self.fleet.begin(self.machine.start_ns or 0)
+                    self.consumers.go(start_ns)
+                self.fleet.begin(start_ns)
             case Order.HALT:
                 self.fleet.halt()
             case Order.FINISH:
@@ -172,7 +175,8 @@ class Conductor:
 
     def _tell(self, now_ns: int, totals: Totals) -> None:
         progress = self._progress(now_ns, totals)
-        self._told_ns, self._told = now_ns, totals
+        self._told_ns = now_ns
+        self._looks.append((now_ns, totals))
         self.listener.progress(progress)
         if self.steering is not None:
             self.steering(RunControl(progress, self.fleet.set_rate, self._end_measuring))
@@ -182,7 +186,8 @@ class Conductor:
             self._give(order, self.totals())
 
     def _progress(self, now_ns: int, totals: Totals) -> Progress:
-        seconds = max((now_ns - self._told_ns) / NS, 1e-9)
+        since_ns, before = self._looks[0] if self._looks else (self._began_ns, Totals())
+        seconds = max((now_ns - since_ns) / NS, 1e-9)
         return Progress(
             run=self.run,
             phase=self.machine.phase,
@@ -190,8 +195,8 @@ class Conductor:
             remaining_s=self.machine.remaining_s(now_ns),
             totals=totals,
             outstanding=self.debts.outstanding(totals),
-            sent_rate=(totals.sent - self._told.sent) / seconds,
-            received_rate=(totals.received - self._told.received) / seconds,
+            sent_rate=(totals.sent - before.sent) / seconds,
+            received_rate=(totals.received - before.received) / seconds,
             server_cpu_cores=self.sampler.total(SERVER, "cpu_cores"),
             server_rss_bytes=self.sampler.total(SERVER, "rss_bytes"),
             engine_cpu_cores=self.sampler.total(ENGINE, "cpu_cores"),

@@ -22,7 +22,7 @@ class Progress:
     remaining_s: float | None  # of this phase, at most
     totals: Totals
     outstanding: int | None  # owed for what was sent, not yet received: lost when the run ends so
-    sent_rate: float  # messages a second since the last look
+    sent_rate: float  # messages a second, over a little more than the last second
     received_rate: float
     server_cpu_cores: float | None = None
     server_rss_bytes: float | None = None

@@ -153,6 +153,7 @@ class PointRun:
             devices=device_count(plan),
             options=plan.server_options,
             jms=plan.consumers is not None,
+            jms_tls=plan.consumers is not None and plan.consumers.tls,
             ha="ha-pair" in plan.needs,
             cpus=tuple(self._job.pins.get("server", ())),
         )

@@ -155,7 +155,9 @@ class ActiveMq(LocalServer):
         if not self.request.jms:
             return None
         # There are no advisory messages: they would be counted among the devices' messages.
-        return JmsAccess("activemq", f"tcp://{LOOPBACK}:{self._openwire_port}?jms.watchTopicAdvisories=false")
+        tls = self.jms_tls()
+        server = f"{'ssl' if tls else 'tcp'}://{LOOPBACK}:{self._openwire_port}"
+        return JmsAccess("activemq", f"{server}?jms.watchTopicAdvisories=false", tls=tls)
 
     def _command(self) -> list[str]:
         home = install_distribution(DISTRIBUTION)
@@ -180,7 +182,7 @@ class ActiveMq(LocalServer):
         return f'<persistenceAdapter><kahaDB directory={folder} journalDiskSyncStrategy="always"/></persistenceAdapter>'
 
     def _tls(self) -> str:
-        if not any(each.security == "tls" for each in self.request.listeners):
+        if not self.request.jms_tls and not any(each.security == "tls" for each in self.request.listeners):
             return ""
         made, clients = self.certificates(), int(self.option("client_certificates", 0))
         make_java_stores(made, trust=bool(clients))
@@ -191,7 +193,8 @@ class ActiveMq(LocalServer):
     def _connectors(self) -> str:
         lines = [_connector(each.name, self._mqtt_uri(each)) for each in self.request.listeners]
         if self.request.jms:
-            lines.append(_connector("openwire", f"nio://{LOOPBACK}:{self._openwire_port}"))
+            scheme = "nio+ssl" if self.request.jms_tls else "nio"
+            lines.append(_connector("openwire", f"{scheme}://{LOOPBACK}:{self._openwire_port}"))
         return "\n".join(lines)
 
     def _mqtt_uri(self, listener: Listener) -> str:

@@ -82,7 +82,8 @@ class Artemis(LocalServer):
         self._nodes = self._plan_nodes()
         acceptors = [(each.name, self._mqtt_uri(each)) for each in self.request.listeners]
         if self.request.jms:
-            acceptors.append(("jms", f"tcp://{LOOPBACK}:{self._jms_port}?protocols=CORE"))
+            options = ["protocols=CORE", *(self._tls_options() if self.request.jms_tls else ())]
+            acceptors.append(("jms", f"tcp://{LOOPBACK}:{self._jms_port}?{';'.join(options)}"))
         for node in self._nodes:
             write_instance(
                 node,
@@ -154,7 +155,9 @@ class Artemis(LocalServer):
         return {"messages_in": incoming} | ({} if stored is None else {"buffered_messages": stored - own})
 
     def jms(self) -> JmsAccess | None:
-        return JmsAccess("artemis", f"tcp://{LOOPBACK}:{self._jms_port}") if self.request.jms else None
+        if not self.request.jms:
+            return None
+        return JmsAccess("artemis", f"tcp://{LOOPBACK}:{self._jms_port}", tls=self.jms_tls())
 
     def _server_values(self) -> dict[str, float]:
         return jolokia.read(self._management_port(), "/jolokia", BEAN, SERVER_COUNTS)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from telemark.model.capabilities import CAPABILITIES as CAPABILITIES  # noqa: PLC0414 - adapters take it from here
-from telemark.model.plan import Endpoint, Profile, Secret
+from telemark.model.plan import Endpoint, Profile, Secret, Tls
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class StartRequest:
     devices: int  # how many connections it must be able to accept
     options: Mapping[str, str | int | float | bool] = field(default_factory=dict)  # e.g. max_queued_messages
     jms: bool = False  # JMS consumers will connect
+    jms_tls: bool = False  # and they will do so with TLS
     ha: bool = False  # start the pair
     cpus: tuple[int, ...] = ()  # pin the server's processes to these CPUs; empty: no pinning
 
@@ -48,20 +49,22 @@ class Availability:
 
 
 @dataclass(frozen=True, slots=True)
-class JmsAccess:
-    """What a JMS consumer needs to reach the server."""
-
-    provider: str  # name of a provider file: artemis, activemq
-    url: str
-    username: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Login:
     """Who the devices say they are. The password is named, never held."""
 
     username: str
     password: Secret | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JmsAccess:
+    """What a JMS consumer needs to reach the server."""
+
+    provider: str  # name of a packaged provider (artemis, activemq), or the path of a provider file
+    url: str
+    login: Login | None = None
+    tls: Tls | None = None  # only `ca` and `verify` count here
+    classpath: str | None = None  # the provider's client library, when it is not packaged
 
 
 @runtime_checkable

@@ -153,6 +153,10 @@ class LocalServer(ABC):
             expired=bool(self.option("expired_certificate", False)),
         )
 
+    def jms_tls(self) -> Tls | None:
+        """How JMS consumers verify the server; None when they connect without TLS."""
+        return self.certificates().tls() if self.request.jms_tls else None
+
     def psk(self) -> Tls:
         """The run's pre-shared keys, one for each device."""
         return make_psk_file(self.directory / "certificates" / "psk.txt", max(1, self.request.devices))

@@ -2,23 +2,22 @@
 
 Options (`docs/servers.md`): url, url_LISTENER, label, version, capabilities; ca, server_name, verify, tls_version,
 cipher, certificate, key, psk_identity, psk_file; username, password_env, password_file; sys, prometheus,
-prometheus_COUNTER; pid.
+prometheus_COUNTER; jms_url, jms_provider, jms_ca, jms_classpath; pid.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Literal, cast
 from urllib.parse import urlsplit
 
 import psutil
 
-from telemark.errors import ConfigError, RequirementError, ServerError
+from telemark.errors import ConfigError, ServerError
 from telemark.model.plan import Endpoint, Profile, Secret, Tls
 from telemark.servers.contract import CAPABILITIES, Availability, JmsAccess, Listener, Login, StartRequest
+from telemark.servers.passwords import reveal
 from telemark.servers.prometheus import require_url, scrape
 from telemark.servers.sys_topics import TOPICS, SysWatcher, counters_from
 from telemark.servers.tiny_client import check_login
@@ -31,6 +30,7 @@ DEFAULT_PORTS = {"mqtt": 1883, "mqtts": 8883}
 KNOWN = frozenset(
     {"url", "label", "version", "capabilities", "ca", "server_name", "verify", "tls_version", "cipher", "certificate"}
     | {"key", "psk_identity", "psk_file", "username", "password_env", "password_file", "sys", "prometheus", "pid"}
+    | {"jms_url", "jms_provider", "jms_ca", "jms_classpath"}
 )
 
 
@@ -42,11 +42,12 @@ class Remote:
         self._refuse_unknown_options()
         self.name = self._options.get("label", "remote")
         self._endpoints: dict[str, Endpoint] = {}
+        self._jms_tls = False
         self._watcher: SysWatcher | None = None
 
     def capabilities(self) -> frozenset[str]:
         if "capabilities" not in self._options:
-            return ASSUMED
+            return ASSUMED | ({"jms", "jms-shared"} if "jms_url" in self._options else frozenset())
         named = frozenset(each.strip() for each in self._options["capabilities"].split(","))
         if unknown := named - CAPABILITIES.keys():
             raise ConfigError(
@@ -69,8 +70,10 @@ class Remote:
     def start(self, request: StartRequest) -> None:
         """Log in once on every listener, so that a wrong address, certificate or password is found now."""
         self.prepare()
-        if request.ha or request.jms:
-            raise ConfigError("remote: JMS consumers and pairs are not supported for a server that runs elsewhere")
+        if request.ha:
+            raise ConfigError("remote: pairs are not supported for a server that runs elsewhere")
+        self._jms_tls = request.jms_tls
+        self._check_jms(request)
         self._endpoints = {each.name: self._endpoint(each) for each in request.listeners}
         login = self.login()
         username, password = (login.username, reveal(login.password)) if login else (None, None)
@@ -113,7 +116,24 @@ class Remote:
         return found
 
     def jms(self) -> JmsAccess | None:
-        return None
+        given = self._options.get
+        url = given("jms_url")
+        if url is None:
+            return None
+        tls = Tls(ca=given("jms_ca"), verify=self._flag("verify", True)) if self._jms_tls else None
+        return JmsAccess(given("jms_provider", ""), url, self.login(), tls, given("jms_classpath"))
+
+    def _check_jms(self, request: StartRequest) -> None:
+        if request.jms and not ("jms_url" in self._options and "jms_provider" in self._options):
+            raise ConfigError(
+                "remote: JMS consumers need the options jms_url and jms_provider",
+                hint="jms_provider is artemis, activemq or the path of a provider file (docs/servers.md)",
+            )
+        if "jms_ca" in self._options and not request.jms_tls:
+            raise ConfigError(
+                "remote: jms_ca is given, but this run's JMS consumers connect without TLS",
+                hint="add --set consumer_tls=true, or leave jms_ca out",
+            )
 
     def stop(self) -> None:
         """Leave the server; it goes on running."""
@@ -177,18 +197,3 @@ class Remote:
         unknown = [name for name in self._options if name not in KNOWN and not name.startswith(("url_", "prometheus_"))]
         if unknown:
             raise ConfigError(f"remote: option {unknown[0]} is not known, expected one of {', '.join(sorted(KNOWN))}")
-
-
-def reveal(secret: Secret | None) -> str | None:
-    """The secret itself, for one login; never kept."""
-    if secret is None:
-        return None
-    if secret.env:
-        value = os.environ.get(secret.env)
-        if value is None:
-            raise RequirementError(f"remote: the environment variable {secret.env} (password_env) is not set")
-        return value
-    try:
-        return Path(secret.file or "").read_text().splitlines()[0]
-    except (OSError, IndexError) as error:
-        raise RequirementError(f"remote: no password in {secret.file} (password_file): {error}") from error

@@ -35,6 +35,9 @@ final class Application {
 
   /** Connects and subscribes everything; no message flows yet. */
   void subscribe() throws Failure {
+    if (settings.tls() != null) {
+      Trust.install(settings.tls());
+    }
     ConnectionFactory factory = provider.factory(settings);
     for (Settings.Consumer wanted : settings.consumers()) {
       Connection connection = connect(factory, wanted.subscription());

@@ -78,11 +78,9 @@ final class Provider {
     if (settings.acknowledge().equals("least")) {
       append(url, properties.getProperty("least-url-parameters", ""));
     }
-    if (settings.trust() != null) {
-      append(url, properties.getProperty("tls-parameters", "")
-          .replace("{trust}", settings.trust())
-          .replace("{verify}", String.valueOf(!settings.insecure()))
-          .replace("{insecure}", String.valueOf(settings.insecure())));
+    if (settings.tls() != null) {
+      String verify = String.valueOf(settings.tls().verify());
+      append(url, properties.getProperty("tls-parameters", "").replace("{verify}", verify));
     }
     return url.toString();
   }

@@ -10,6 +10,9 @@ final class Settings {
   /** One consumer: the MQTT filter it stands for and its subscription's number in the run. */
   record Consumer(String topic, int subscription) {}
 
+  /** How the server is known to be the right one: by the authorities of a PEM file, or of the JVM when there is none. */
+  record Tls(String ca, boolean verify) {}
+
   private String provider;
   private String url;
   private String username;
@@ -35,8 +38,7 @@ final class Settings {
   @SerializedName("rows_file")
   private String rowsFile;
 
-  private String trust;
-  private boolean insecure;
+  private Tls tls;
 
   /** Reads and checks the settings; the message names the field and what it may be. */
   static Settings parse(String line) throws Failure {
@@ -144,11 +146,8 @@ final class Settings {
     return rowsFile;
   }
 
-  String trust() {
-    return trust;
-  }
-
-  boolean insecure() {
-    return insecure;
+  /** Null for a connection without TLS. */
+  Tls tls() {
+    return tls;
   }
 }

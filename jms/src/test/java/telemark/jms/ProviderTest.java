@@ -1,6 +1,7 @@
 package telemark.jms;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -41,6 +42,15 @@ class ProviderTest {
   void leastAcknowledgementIsAProvidersOwnMode() throws Failure {
     assertEquals(100, Provider.load("artemis").sessionMode("least"));
     assertTrue(Provider.load("activemq").url(settings(",\"acknowledge\":\"least\"")).contains("optimizeAcknowledge=true"));
+  }
+
+  @Test
+  void tlsIsOnlyAskedForWhenSettingsSaySo() throws Failure {
+    String tls = ",\"tls\":{\"verify\":true}";
+
+    assertTrue(Provider.load("artemis").url(settings(tls)).endsWith("useDefaultSslContext=true&verifyHost=true"));
+    assertTrue(Provider.load("activemq").url(settings(tls)).endsWith("socket.verifyHostName=true"));
+    assertFalse(Provider.load("artemis").url(settings("")).contains("ssl"));
   }
 
   @Test

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from telemark.errors import DataError, RequirementError
-from telemark.pipeline import analyze, session
+from telemark.pipeline import analyze, job, session
+from telemark.pipeline.batch import Batch
+from telemark.pipeline.batch_job import analyse_batch
 from telemark.store.result_reader import ResultTables
 from tests.support.run_builder import Rows, facts, random_run, write
 
@@ -22,6 +25,35 @@ def damage_pages(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[4 : len(data) // 3] = b"\xff" * (len(data) // 3 - 4)
     path.write_bytes(bytes(data))
+
+
+def test_runs_are_told_apart_whatever_their_folders_are_called(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All in one job: names that URLs escape must not send it back to one job for each run."""
+    jobs: list[int] = []
+
+    def counting(spark: SparkSession, batch: Batch, *rest: Any) -> Any:
+        jobs.append(len(batch.runs))
+        return analyse_batch(spark, batch, *rest)
+
+    monkeypatch.setattr(job, "analyse_batch", counting)
+    names = ["plain", "with blank", "100%", "100%25", "a+b", "ärger#1", "what?"]
+    for seed, name in enumerate(names):
+        write(tmp_path / "campaign" / name, random_run(seed))
+
+    report = analyze([tmp_path / "campaign"])
+
+    assert jobs == [len(names)]
+    assert report.problems == {}
+    points = {row["run"]: row for row in ResultTables.open(tmp_path / "campaign").rows("points")}
+    alone = tmp_path / "alone" / "what?"
+    write(alone, random_run(names.index("what?")))
+    analyze([alone])
+    (expected,) = ResultTables.open(tmp_path / "alone").rows("points")
+    assert {name: value for name, value in points["what?"].items() if name != "campaign"} == {
+        name: value for name, value in expected.items() if name != "campaign"
+    }
 
 
 def test_problem_runs_are_named_and_the_others_analysed(spark: SparkSession, tmp_path: Path) -> None:

@@ -8,13 +8,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from telemark.errors import DataError
 from telemark.pipeline import health
-from telemark.pipeline.batch import Batch, batches
+from telemark.pipeline.batch import Batch, batches, per_run
 from telemark.pipeline.comparison import comparison_rows
 from telemark.pipeline.intervals import interval_rows
 from telemark.pipeline.latency import Bucket, Spread, bucket_width_bits
 from telemark.pipeline.offenders import MOST, thousand
 from telemark.pipeline.points import Parts, rows_of
+from telemark.pipeline.read import place_of
 from telemark.pipeline.scaling import scaling_rows
 from telemark.store.layout import RunFolder
 from telemark.store.schemas import HEALTH
@@ -132,11 +134,45 @@ def test_a_scarce_kind_of_offender_is_not_crowded_out() -> None:
 
 
 def test_small_runs_share_a_batch_and_large_ones_go_alone() -> None:
-    """At most eight together."""
-    runs = [run_folder()] * 12
+    """At most 32 together: their number has five bits."""
+    runs = [run_folder()] * 40
 
-    assert [8, 4] == [len(batch.runs) for batch in batches(runs, [1] * 12, 100)]
+    assert [32, 8] == [len(batch.runs) for batch in batches(runs, [1] * 40, 100)]
     assert [1, 1, 10] == [len(b.runs) for b in [*batches(runs[:2], [900, 900], 100), Batch(tuple(runs[:10]))]]
+
+
+def test_a_number_of_each_run_is_looked_up_only_where_runs_differ() -> None:
+    """A literal costs nothing."""
+    assert per_run([7, 7]) == "7L"
+    assert per_run([7, 8]) == "array(7L, 8L)[r]"
+
+
+def test_a_file_is_known_by_the_folder_it_lies_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Relative, absolute, with characters a URL escapes, behind URLs that differ in the host only."""
+    monkeypatch.chdir(tmp_path)
+    folders = (
+        "a/deliveries",
+        "./b/a/deliveries",
+        "/c/a b%/deliveries",
+        "s3a://one/a/deliveries",
+        "s3a://two/a/deliveries",
+    )
+    files = (
+        f"file://{tmp_path}/a/deliveries/0.parquet",
+        f"file:{tmp_path}/b/a/deliveries/0.parquet",
+        "file:///c/a%20b%25/deliveries/0.parquet",
+        "s3a://one/a/deliveries/0.parquet",
+        "s3a://two/a/deliveries/0.parquet",
+    )
+    places = {folder: number for number, folder in enumerate(folders)}
+
+    assert [place_of(file, places) for file in files] == list(range(5))
+
+
+def test_a_file_of_no_run_is_refused() -> None:
+    """Rather than counted for another run."""
+    with pytest.raises(DataError, match="none of the runs"):
+        place_of("file:///data/x/deliveries/0.parquet", {"/data/y/deliveries": 0})
 
 
 def point(**changes: Any) -> dict[str, Any]:

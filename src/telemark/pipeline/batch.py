@@ -12,7 +12,7 @@ from typing import Final
 
 from telemark.store.layout import RunFolder
 
-MOST_RUNS: Final = 8  # plans grow with the runs; more gains nothing
+MOST_RUNS: Final = 32  # five bits of a packed key
 PHASES: Final = ("outside", "connect", "hold", "warmup", "measure", "drain", "stop")  # place = code in packed keys
 
 
@@ -23,11 +23,23 @@ class Batch:
     runs: tuple[RunFolder, ...]
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.runs) <= 32:
-            raise ValueError(f"a batch has 1 to 32 runs, found {len(self.runs)}")
+        if not 1 <= len(self.runs) <= MOST_RUNS:
+            raise ValueError(f"a batch has 1 to {MOST_RUNS} runs, found {len(self.runs)}")
+
+    @property
+    def starts(self) -> str:
+        """SQL text of the moment the seconds of a row's run count from."""
+        return per_run([run.facts.start_ns or 0 for run in self.runs])
 
     def __iter__(self) -> Iterator[tuple[int, RunFolder]]:
         return iter(enumerate(self.runs))
+
+
+def per_run(values: Sequence[int]) -> str:
+    """SQL text of a number that each run of a batch has its own of, looked up by `r`; a literal where all agree."""
+    if len(set(values)) == 1:
+        return f"{values[0]}L"
+    return f"array({', '.join(f'{value}L' for value in values)})[r]"
 
 
 def batches(runs: Sequence[RunFolder], weights: Sequence[int], most_weight: int) -> list[Batch]:

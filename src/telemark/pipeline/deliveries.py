@@ -18,10 +18,10 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from telemark.pipeline.batch import Batch, per_run
 from telemark.pipeline.keys import Packing, bits_for
 from telemark.pipeline.read import Records
 from telemark.store.bounds import Bounds
-from telemark.store.layout import RunFolder
 from telemark.store.schemas import FLAG_FOREIGN
 
 BLOCK_BITS: Final = 6
@@ -68,30 +68,26 @@ class Numbering:
         return max(int(getattr(bound, name)) for bound in self.bounds)
 
 
-def valid(run: RunFolder, bound: Bounds) -> str:
-    """Whether a row is a message of this run: stamped, numbered within the run, due after its start."""
+def valid(batch: Batch, bounds: Sequence[Bounds]) -> str:
+    """Whether a row is a message of its run: stamped, numbered within the run, due after its start."""
+    streams, sequences = per_run([each.stream for each in bounds]), per_run([each.sequence for each in bounds])
     return (
-        f"coalesce((flags & {FLAG_FOREIGN}) = 0 and stream between 0 and {bound.stream} and sequence between 0 and "
-        f"{bound.sequence}L and intended_ns >= {run.facts.start_ns or 0}L, false)"
+        f"coalesce((flags & {FLAG_FOREIGN}) = 0 and stream between 0 and {streams} and sequence between 0 and "
+        f"{sequences} and intended_ns >= {batch.starts}, false)"
     )
 
 
 def rows(records: Records, numbering: Numbering) -> DataFrame:
     """(r, subscription, stream, sequence, received_ns, period) of every delivery."""
-    places = {run.folder: place for place, run in records.batch}
-
-    def mark(frame: DataFrame, run: RunFolder) -> DataFrame:
-        place = places[run.folder]
-        known = valid(run, numbering.bounds[place])
-        return frame.selectExpr(
-            "greatest(subscription, -1) as subscription",
-            f"if({known}, stream, {numbering.foreign_stream}) as stream",
-            f"if({known}, sequence, 0L) as sequence",
-            "received_ns",
-            f"{numbering.periods[place]}L as period",
-        )
-
-    return records.marked("deliveries", mark)
+    known = valid(records.batch, numbering.bounds)
+    return records.table("deliveries").selectExpr(
+        "r",
+        "greatest(subscription, -1) as subscription",
+        f"if({known}, stream, {numbering.foreign_stream}) as stream",
+        f"if({known}, sequence, 0L) as sequence",
+        "received_ns",
+        f"{per_run(numbering.periods)} as period",
+    )
 
 
 def owned(frame: DataFrame, members: DataFrame | None) -> DataFrame:

@@ -14,9 +14,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from telemark.pipeline.batch import PHASES
+from telemark.pipeline.batch import PHASES, Batch, per_run
 from telemark.pipeline.read import Records
-from telemark.store.layout import RunFolder
 from telemark.store.schemas import ACK_PUBACK, ACK_PUBCOMP, ACK_PUBREC, FLAG_FOREIGN
 
 MEASURES: Final = (
@@ -35,22 +34,26 @@ LAST_SECOND: Final = (1 << SECOND_BITS) - 1  # three days
 # Expressions are SQL texts: one call into Java each. Built from columns they take thousands, and seconds.
 
 
-def phase_code(run: RunFolder, time: str) -> str:
-    """Place in PHASES of the phase a time of this run falls into."""
-    known = [(place, run.facts.phases[name]) for place, name in enumerate(PHASES) if name in run.facts.phases]
-    # The last that fits counts: phases follow each other, and one that is empty holds nothing.
-    whens = [f"when {time} >= {begin} and {time} < {end} then {place}L" for place, (begin, end) in reversed(known)]
+def phase_code(batch: Batch, time: str) -> str:
+    """Place in PHASES of the phase a time of a row's run falls into."""
+    whens = []
+    for place, name in reversed(list(enumerate(PHASES))):
+        # The last that fits counts: phases follow each other, and one that is empty or missing holds nothing.
+        windows = [run.facts.phases.get(name, (0, 0)) for run in batch.runs]
+        if any(begin < end for begin, end in windows):
+            begins, ends = (per_run(each) for each in zip(*windows, strict=True))
+            whens.append(f"when {time} >= {begins} and {time} < {ends} then {place}L")
     return f"case {' '.join(whens)} else 0L end" if whens else "0L"
 
 
-def _second(run: RunFolder, time: str) -> str:
+def _second(batch: Batch, time: str) -> str:
     # Whole-number division: a double has no room for nanoseconds of a month of uptime.
-    return f"least(greatest({time} - {run.facts.start_ns or 0}L, 0L) div 1000000000L, {LAST_SECOND}L)"
+    return f"least(greatest({time} - {batch.starts}, 0L) div 1000000000L, {LAST_SECOND}L)"
 
 
-def _place(run: RunFolder, time: str) -> str:
+def _place(batch: Batch, time: str) -> str:
     """Second and phase at their bits."""
-    return f"shiftleft({_second(run, time)}, {SECOND_AT}) | shiftleft({phase_code(run, time)}, {PHASE_AT})"
+    return f"shiftleft({_second(batch, time)}, {SECOND_AT}) | shiftleft({phase_code(batch, time)}, {PHASE_AT})"
 
 
 def _microseconds(duration: str) -> str:
@@ -64,24 +67,25 @@ def _key(measure: str, duration: str) -> str:
     return f"(shiftleft({measure}, {MEASURE_AT}) | place | {_microseconds(duration)})"
 
 
-def _delivery_keys(frame: DataFrame, run: RunFolder) -> DataFrame:
+def _delivery_keys(frame: DataFrame, batch: Batch) -> DataFrame:
     times = ("intended_ns", "sent_ns", "received_ns")
-    placed = frame.where(f"(flags & {FLAG_FOREIGN}) = 0").selectExpr(f"{_place(run, 'intended_ns')} as place", *times)
+    ours = frame.where(f"(flags & {FLAG_FOREIGN}) = 0")
+    placed = ours.selectExpr("r", f"{_place(batch, 'intended_ns')} as place", *times)
     keys = [
         _key("0L", "received_ns - intended_ns"),
         _key("1L", "received_ns - sent_ns"),
         _key("2L", "sent_ns - intended_ns"),
     ]
-    return placed.selectExpr(f"explode(array({', '.join(keys)})) as key")
+    return placed.selectExpr("r", f"explode(array({', '.join(keys)})) as key")
 
 
-def _ack_keys(frame: DataFrame, run: RunFolder) -> DataFrame:
+def _ack_keys(frame: DataFrame, batch: Batch) -> DataFrame:
     steps = f"case step when {ACK_PUBACK} then 3L when {ACK_PUBREC} then 4L when {ACK_PUBCOMP} then 5L end"
-    placed = frame.selectExpr(f"{_place(run, 'sent_ns')} as place", f"{steps} as measure", "sent_ns", "acked_ns")
-    return placed.where("measure is not null").selectExpr(f"{_key('measure', 'acked_ns - sent_ns')} as key")
+    placed = frame.selectExpr("r", f"{_place(batch, 'sent_ns')} as place", f"{steps} as measure", "sent_ns", "acked_ns")
+    return placed.where("measure is not null").selectExpr("r", f"{_key('measure', 'acked_ns - sent_ns')} as key")
 
 
-def _connection_keys(frame: DataFrame, run: RunFolder) -> DataFrame:
+def _connection_keys(frame: DataFrame, _: Batch) -> DataFrame:
     """Phases of connecting. Each step counts where both its ends were reached; the whole, where CONNACK was."""
     placed = frame.selectExpr("*", f"{PHASES.index('connect') << PHASE_AT}L as place")
     durations = {
@@ -92,13 +96,15 @@ def _connection_keys(frame: DataFrame, run: RunFolder) -> DataFrame:
         10: "connack_ns - started_ns",
     }
     keys = [f"if({text} is null, null, {_key(f'{measure}L', text)})" for measure, text in durations.items()]
-    return placed.selectExpr(f"explode(array({', '.join(keys)})) as key").where("key is not null")
+    return placed.selectExpr("r", f"explode(array({', '.join(keys)})) as key").where("key is not null")
 
 
 def histogram(records: Records) -> DataFrame:
     """(key, n) of every duration of the batch. Measures differ between the sources, so their keys never meet."""
     sources = {"deliveries": _delivery_keys, "acks": _ack_keys, "connections": _connection_keys}
-    return reduce(DataFrame.union, [_counted(records.marked(name, make)) for name, make in sources.items()])
+    return reduce(
+        DataFrame.union, [_counted(make(records.table(name), records.batch)) for name, make in sources.items()]
+    )
 
 
 def _counted(keys: DataFrame) -> DataFrame:

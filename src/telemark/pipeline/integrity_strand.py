@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from telemark.pipeline import deliveries, integrity, offenders, order
+from telemark.pipeline.batch import per_run
 from telemark.pipeline.debts import Debts, audience_table, member_table, stream_table
 from telemark.pipeline.deliveries import Numbering
 from telemark.pipeline.read import Records
@@ -17,6 +18,7 @@ from telemark.pipeline.rows import Row, by_place, plain_rows
 
 FEW_DELIVERIES: Final = 2_000_000  # below this, order is decided on all rows at once: proving it first costs more
 MANY_BLOCKS: Final = 300_000  # above this, picking out doubtful blocks costs more than looking at all
+FEW_BLOCKS_BITS: Final = 2  # and so it does when they are more than a quarter of all
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,7 @@ class IntegrityStrand:
         packed = deliveries.blocks(self._rows, self._packing).persist(StorageLevel.MEMORY_AND_DISK)
         self._persisted = [packed]
         unpacked = deliveries.unpacked(packed, self._packing, ["bits", "n", "low", "high"])
-        periods = ", ".join(f"{period}L" for period in numbering.periods)
-        self._blocks = unpacked.selectExpr("*", f"element_at(array({periods}), r + 1) as period")
+        self._blocks = unpacked.selectExpr("*", f"{per_run(numbering.periods)} as period")
 
     def run(self) -> Integrity:
         """All tables of the strand."""
@@ -72,12 +73,12 @@ class IntegrityStrand:
         total = sum(bound.deliveries for bound in self._numbering.bounds)
         if total == 0:
             return None
-        if total > FEW_DELIVERIES and not self._narrowed():
+        if total > FEW_DELIVERIES and not self._narrowed(total):
             return None
         rows = self._rows.where(F.col("stream") != self._numbering.foreign_stream)
         return self._kept(order.late_rows(rows, self._numbering.packing(order.WIDE_BITS)))
 
-    def _narrowed(self) -> bool:
+    def _narrowed(self, total: int) -> bool:
         """Leave only deliveries of blocks with a doubt in `_rows`; False when there is none about order.
 
         Blocks with duplicates are kept, too, since those will be asked for by name: one more pass over the rows serves
@@ -87,7 +88,7 @@ class IntegrityStrand:
         doubtful = self._kept(order.doubtful_blocks(own, order.doubtful_pairs(own)))
         found = doubtful.count()
         crowded = own.where("n > bit_count(bits)").select("r", "owner", "stream", "block").limit(MANY_BLOCKS)
-        if found <= MANY_BLOCKS:
+        if found <= min(MANY_BLOCKS, total >> (deliveries.BLOCK_BITS + FEW_BLOCKS_BITS)):
             wanted = doubtful.union(crowded).selectExpr(*self._packing.pack("owner", "block")).distinct()
             keys = self._packing.pack("owner", f"shiftright(sequence, {deliveries.BLOCK_BITS})")
             near = self._rows.selectExpr("*", *keys).join(F.broadcast(wanted), self._packing.names)

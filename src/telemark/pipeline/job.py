@@ -27,7 +27,7 @@ from telemark.store.layout import RESULTS, Folders, LocalFolders, RunFolder, fin
 from telemark.store.result_reader import Analysed
 from telemark.store.results import RESULTS_VERSION, TABLES
 
-BATCH_DELIVERIES: Final = 5_000_000  # runs share a Spark job up to this many rows
+BATCH_DELIVERIES: Final = 30_000_000  # runs share a Spark job up to this many rows
 QUICK_DELIVERIES: Final = 1_000_000  # together: below this the session is set up to be ready soon
 
 Progress = Callable[[int, int, str], None]  # runs done, runs in all, what happens now
@@ -139,6 +139,9 @@ class _Job:
             if len(batch.runs) == 1:
                 self._failed(batch.runs[0], _data_error(batch.runs[0], error))
                 return
+            self._progress(
+                len(self._done), self._total, f"each run alone, since together: {str(error).splitlines()[0]}"
+            )
             for run, bound in zip(batch.runs, numbering.bounds, strict=True):
                 self._analyse(Batch((run,)), Numbering((bound,)))
             return

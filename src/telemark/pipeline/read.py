@@ -6,8 +6,10 @@ older format did not have is null. A table without files is an empty DataFrame.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from urllib.parse import unquote
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -15,6 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from telemark.errors import DataError
 from telemark.pipeline.batch import Batch
 from telemark.store.layout import Folders, RunFolder, unfinished
 from telemark.store.schemas import TABLES
@@ -55,8 +58,8 @@ def union(
 class Records:
     """The record tables of a batch. Every DataFrame has `r`, the run's place in the batch.
 
-    `deliveries`, `acks` and others that need it also have `start_ns` of their run and the phase windows as literals:
-    see `with_phase`.
+    One scan reads the files of all runs: Spark makes one program for them and warms it up once. A union of scans would
+    be a program for each run, and runs are often too short to warm one up.
     """
 
     def __init__(self, spark: SparkSession, batch: Batch, folders: Folders) -> None:
@@ -66,19 +69,39 @@ class Records:
 
     def table(self, name: str) -> DataFrame:
         """A record table with `r`."""
-        return self.marked(name, lambda frame, _: frame)
+        places = {run.table(name): place for place, run in self.batch if has_files(run, name, self._folders)}
+        schema = spark_schema(TABLES[name])
+        if not places:
+            return self.spark.createDataFrame([], schema).selectExpr("*", "0 as r")
+        frame = self.spark.read.schema(schema).parquet(*places)
+        if len(places) == 1:
+            return frame.selectExpr("*", f"{next(iter(places.values()))} as r")
+        return self._told_apart(frame, places)
 
-    def has(self, name: str) -> bool:
-        """Whether any run of the batch has rows of a table: saves a job over nothing."""
-        return any(has_files(run, name, self._folders) for run in self.batch.runs)
+    def _told_apart(self, frame: DataFrame, places: Mapping[str, int]) -> DataFrame:
+        """Add `r` by the file a row comes from. A file that belongs to no run stops the job rather than be left out."""
+        listed = frame.inputFiles()
+        # Rows name a local file with one slash after the scheme, the list with three.
+        files = [*listed, *(each.replace("file:///", "file:/", 1) for each in listed if each.startswith("file:///"))]
+        runs = pa.array([place_of(file, places) for file in files], pa.int32())
+        table = pa.table({"file": pa.array(files), "r": runs})
+        named = frame.selectExpr("*", "_metadata.file_path as file")
+        joined = named.join(F.broadcast(self.spark.createDataFrame(table)), "file", "left")
+        known = "coalesce(r, cast(raise_error(concat('file of no run: ', file)) as int)) as r"
+        return joined.selectExpr(*frame.columns, known)
 
-    def marked(self, name: str, mark: Callable[[DataFrame, RunFolder], DataFrame]) -> DataFrame:
-        """A record table with `r` and what `mark` adds from the facts of each run."""
-        runs = self.batch.runs
-        return union(
-            self.spark,
-            runs,
-            name,
-            self._folders,
-            lambda frame, place: mark(frame, runs[place]).withColumn("r", F.lit(place)),
-        )
+
+def place_of(file: str, places: Mapping[str, int]) -> int:
+    """The run a file belongs to. `file` is a URL as Spark writes it, the keys of `places` are folders as users do."""
+    parent = _plain(unquote(file).rpartition("/")[0])
+    for folder, place in places.items():
+        if _plain(folder) == parent:
+            return place
+    raise DataError(f"{file} belongs to none of the runs that were opened")
+
+
+def _plain(folder: str) -> str:
+    """One way of writing a folder: absolute when it is local, with scheme and host when it is not."""
+    if "://" in folder and not folder.startswith("file:"):
+        return folder.rstrip("/")
+    return os.path.abspath(folder.removeprefix("file:"))  # noqa: PTH100 - Spark does not follow links either

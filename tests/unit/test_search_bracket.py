@@ -76,6 +76,40 @@ def test_a_rate_that_fails_its_full_length_hold_is_stepped_back_from() -> None:
     assert 9_000 * 0.93 <= bracket.confirmed <= 9_000
 
 
+def search_with_engine(peak: float, engine: float) -> Bracket:
+    """Run a search with an engine that gives out above `engine`."""
+    bracket = Bracket(Limits(start=1_000, ceiling=1_000_000))
+    while (tried := bracket.next()) is not None:
+        if tried.rate > engine:
+            bracket.report_bound(tried)
+        else:
+            bracket.report(tried, tried.rate <= peak)
+    return bracket
+
+
+@given(st.floats(min_value=1_050, max_value=200_000), st.floats(min_value=1.06, max_value=4.0))
+def test_a_ramp_that_jumps_beyond_the_engine_still_finds_the_peak_below(peak: float, ahead: float) -> None:
+    bracket = search_with_engine(peak, peak * ahead)
+
+    assert bracket.ending == "confirmed"
+    assert bracket.confirmed is not None
+    assert peak * 0.95 <= bracket.confirmed <= peak
+
+
+@given(st.floats(min_value=1_050, max_value=200_000), st.floats(min_value=1.0, max_value=4.0))
+def test_a_server_that_holds_all_the_engine_can_make_has_no_peak(engine: float, ahead: float) -> None:
+    bracket = search_with_engine(engine * ahead, engine)
+
+    assert bracket.ending == "engine bound"
+    assert engine * 0.95 <= bracket.held <= engine
+
+
+def test_an_engine_that_can_make_nothing_ends_the_search() -> None:
+    bracket = search_with_engine(1e9, 0.0)
+
+    assert (bracket.held, bracket.ending) == (0.0, "engine bound")
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_single_unlucky_tries_do_not_move_the_answer(seed: int) -> None:
     """Every failure is looked at twice; with one unlucky run in twenty the answer stays within ten percent."""

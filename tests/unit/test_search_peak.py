@@ -44,9 +44,25 @@ def test_an_engine_that_gives_out_first_leaves_no_verdict_about_the_server() -> 
 
     assert peak.rate is None
     assert peak.at_least is not None
-    assert peak.at_least < 5_000
+    assert 5_000 * 0.95 <= peak.at_least < 5_000
     assert peak.bottleneck is not None
     assert peak.bottleneck.side == "engine"
+
+
+def test_a_server_that_fails_below_the_engine_s_limit_has_a_peak() -> None:
+    """The ramp doubles: from a rate that holds to one where the engine, on the same small host, gives out as well."""
+
+    def attempt(tried: Try, number: int) -> Judged:
+        if tried.rate > 15_000:
+            return Judged(False, ("engine-bound",), {"engine_bound": True, "engine_bound_reason": "busy"})
+        return server_with_peak(12_345)(tried, number)
+
+    peak = find_peak(LIMITS, attempt, cores=2, tell=lambda text: None)
+
+    assert peak.rate is not None
+    assert 12_345 * 0.95 <= peak.rate <= 12_345
+    assert peak.bottleneck is not None
+    assert peak.bottleneck.side == "server"
 
 
 def test_a_try_that_other_programs_disturbed_is_made_again() -> None:

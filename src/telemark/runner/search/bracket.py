@@ -3,6 +3,9 @@
 A rate *holds* when the case's rule holds at it. The search assumes that a rate above one that does not hold does not
 hold either, and protects that assumption against noise: a failure counts only when a second try fails too, and the
 answer is the highest rate that survived a full-length hold.
+
+A rate at which the engine gave out says nothing about the server, but bounds the search from above all the same: the
+server may well fail at a lower rate that the engine can make. Only when no such rate is found is there no peak.
 """
 
 from __future__ import annotations
@@ -49,7 +52,7 @@ class Try:
     repeated: bool = False  # a second look at a rate that failed once
 
 
-Ending = Literal["confirmed", "nothing held", "ceiling reached", "gave up"]
+Ending = Literal["confirmed", "nothing held", "ceiling reached", "engine bound", "gave up"]
 
 
 @dataclass(slots=True)
@@ -59,10 +62,16 @@ class Bracket:
     limits: Limits
     held: float = 0.0  # highest rate that held in a short try
     failed: float = math.inf  # lowest rate that failed twice
+    bound: float = math.inf  # lowest rate at which the engine gave out
     confirmed: float | None = None
     ending: Ending | None = None
     history: list[tuple[Try, bool]] = field(default_factory=list)
     _doubt: Try | None = None  # failed once
+
+    @property
+    def above(self) -> float:
+        """The lowest rate known not to hold, whoever was to blame."""
+        return min(self.failed, self.bound)
 
     def next(self) -> Try | None:
         """The next rate to run; None when the search has ended (see `ending`)."""
@@ -79,14 +88,13 @@ class Bracket:
         limits = self.limits
         if self.held == 0.0:
             # Below the start every step halves: the first rate that holds becomes the floor of the bracket.
-            below = self.failed / 2
-            return Try(limits.start if math.isinf(self.failed) else below, Stage.RAMP)
-        if math.isinf(self.failed):
+            return Try(limits.start if math.isinf(self.above) else self.above / 2, Stage.RAMP)
+        if math.isinf(self.above):
             if self.held >= limits.ceiling:
                 return Try(self.held, Stage.CONFIRM)
             return Try(min(self.held * limits.growth, limits.ceiling), Stage.RAMP)
-        if (self.failed - self.held) / self.failed > limits.resolution:
-            return Try((self.failed + self.held) / 2, Stage.BISECT)
+        if (self.above - self.held) / self.above > limits.resolution:
+            return Try((self.above + self.held) / 2, Stage.BISECT)
         return Try(self.held, Stage.CONFIRM)
 
     def report(self, tried: Try, holds: bool) -> None:
@@ -101,16 +109,30 @@ class Bracket:
             self._doubt = None
             self._failed(tried)
 
+    def report_bound(self, tried: Try) -> None:
+        """The engine was the limit of a try, and of its repetitions."""
+        self.history.append((tried, False))
+        self._doubt = None
+        self.bound = min(self.bound, tried.rate)
+        self._step_back(tried)
+
     def _held(self, tried: Try) -> None:
         self.held = max(self.held, tried.rate)
-        if tried.stage is Stage.CONFIRM:
-            self.confirmed = tried.rate
-            self.ending = "ceiling reached" if tried.rate >= self.limits.ceiling else "confirmed"
+        if tried.stage is not Stage.CONFIRM:
+            return
+        self.confirmed = tried.rate
+        if tried.rate >= self.limits.ceiling:
+            self.ending = "ceiling reached"
+        else:
+            self.ending = "confirmed" if self.failed <= self.bound else "engine bound"
 
     def _failed(self, tried: Try) -> None:
         self.failed = min(self.failed, tried.rate)
+        self._step_back(tried)
+
+    def _step_back(self, tried: Try) -> None:
         if tried.stage is Stage.CONFIRM:
             # It held for a short while only: short tries above are void as well.
             self.held = tried.rate * self.limits.step_back
-        if self.held == 0.0 and self.failed < self.limits.start / 256:
-            self.ending = "nothing held"
+        if self.held == 0.0 and self.above < self.limits.start / 256:
+            self.ending = "nothing held" if self.failed <= self.bound else "engine bound"

@@ -14,7 +14,7 @@ from telemark.verdicts.repeats import Summary, summarize
 
 SEARCH_FILE = "search.json"
 FORMAT = 1
-BOUND_TRIES = 3  # so many engine-bound tries of one rate end a search
+BOUND_TRIES = 3  # so many engine-bound tries of one rate, and the engine cannot make it
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,13 @@ def find_peak(limits: Limits, attempt: Attempt, cores: int, tell: Tell) -> Peak:
     """Search once.
 
     A try in which the engine was the limit says nothing about the server: it is made again, as some other program may
-    have disturbed it. When that does not help the search ends: the server can do at least what held before, and how
-    much more cannot be told.
+    have disturbed it. When that does not help, the search goes on below that rate, where the server may fail by itself.
+    If it does not, it can do at least what held, and how much more cannot be told.
     """
     bracket = Bracket(limits)
     bound = 0  # tries in a row
     log: list[dict[str, Any]] = []
-    last_failure: Judged | None = None
+    gave_out: Judged | None = None  # the last try that did not hold
     confirmed: Judged | None = None
     while (tried := bracket.next()) is not None:
         judged = attempt(tried, len(log))
@@ -65,19 +65,24 @@ def find_peak(limits: Limits, attempt: Attempt, cores: int, tell: Tell) -> Peak:
         tell(_sentence(tried, judged))
         if judged.engine_bound and not judged.holds:
             bound += 1
-            if bound < BOUND_TRIES:
-                continue
-            reason = "the engine gave out first: no verdict about the server above the last rate that held"
-            return Peak(None, bracket.held or None, reason, _bottleneck(judged, cores), tuple(log))
+            if bound == BOUND_TRIES:
+                bound = 0
+                bracket.report_bound(tried)
+                gave_out = judged
+            continue
         bound = 0
         bracket.report(tried, judged.holds)
         if not judged.holds:
-            last_failure = judged
+            gave_out = judged
         elif tried.stage is Stage.CONFIRM:
             confirmed = judged
-    ending = bracket.ending or "gave up"
+    bottleneck = _bottleneck(gave_out, cores)
+    if bracket.ending == "engine bound":
+        reason = "the engine gave out first: no verdict about the server above the last rate that held"
+        return Peak(None, bracket.held or None, reason, bottleneck, tuple(log))
     point = confirmed.point if confirmed else None
-    return Peak(bracket.confirmed, bracket.held or None, ending, _bottleneck(last_failure, cores), tuple(log), point)
+    ending = bracket.ending or "gave up"
+    return Peak(bracket.confirmed, bracket.held or None, ending, bottleneck, tuple(log), point)
 
 
 def _bottleneck(judged: Judged | None, cores: int) -> Bottleneck | None:

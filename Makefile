@@ -31,8 +31,10 @@ check-java:
 	@if command -v mvn >/dev/null; then mvn -B -q -f jms/pom.xml test; \
 	else echo 'check-java: there is no Maven; the JMS consumer was not tested' >&2; fi
 
+# Two at a time, as most tests wait for servers most of the time; those that time messages want the machine alone.
 check-python:
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest -m 'not alone' -n 2 --dist loadfile --no-loadscope-reorder
+	$(PYTHON) -m pytest -m alone
 
 format:
 	.venv/bin/ruff check --fix

@@ -229,7 +229,7 @@ def test_its_counters_are_plausible_and_never_made_up(server: Running) -> None:
             return all(
                 now.get(name, 0) - before.get(name, 0) >= 30
                 for name in ("messages_in", "messages_out")
-                if name in before or name in now
+                if name in now  # a server may forget with the queue; the counter is missing then
             )
 
         assert wait_until(grown, 15), f"before {before}, now {server.adapter.counters()}"

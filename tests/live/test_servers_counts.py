@@ -15,7 +15,7 @@ from telemark.store.result_reader import ResultTables
 from telemark.store.run_file import RunFile
 from telemark.verdicts.judge import no_verdict_reason
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.live, pytest.mark.spark, pytest.mark.alone, pytest.mark.timeout(900)]
 
 SERVERS = ("loopback", "mosquitto", "rabbitmq", "activemq", "artemis")
 EXACT = {  # counts that the server keeps exactly to the end of a run
@@ -96,10 +96,12 @@ def test_one_table_compares_all_servers(campaign: Path) -> None:
     assert done.returncode == 0, done.stderr
 
     tables = ResultTables.open(campaign)
-    points = tables.table("points").to_pylist()
+    points = {(row["server"], row["point"]): row for row in tables.table("points").to_pylist()}
     compared = {(row["server"], row["point"]) for row in tables.table("comparison").to_pylist()}
 
-    assert {(facts.server["name"], facts.point) for _, facts in runs(campaign)} == {
-        (row["server"], row["point"]) for row in points
-    }
-    assert {(row["server"], row["point"]) for row in points if no_verdict_reason(row) is None} == compared
+    assert {(facts.server["name"], facts.point) for _, facts in runs(campaign)} == points.keys()
+    assert {row["lost"] for row in points.values()} == {0}
+    assert compared == {name for name, row in points.items() if no_verdict_reason(row) is None}
+    for qos in ("qos=0", "qos=1"):
+        disturbed = {name: row["engine_bound_reason"] for name, row in points.items() if row["engine_bound"]}
+        assert len({server for server, point in compared if point == qos}) > 1, disturbed

@@ -22,6 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The first test waits for all runs and their analysis: that may take minutes on a busy machine."""
     for item in items:
         if HERE in item.path.parents:
+            item.add_marker(pytest.mark.alone)
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.timeout(900))
 

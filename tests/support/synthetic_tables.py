@@ -214,6 +214,7 @@ def _point(fake: FakeRun, latency: np.ndarray, connect: np.ndarray) -> dict[str,
         "engine_bound": fake.engine_bound,
         "engine_bound_reason": "send delay p99 was 80 ms" if fake.engine_bound else None,
         "engine_headroom": fake.headroom, "latency_trend": "steady", "steady": True, "steady_reason": None,
+        "sustained": True,
         "warnings": list(fake.warnings),
     }  # fmt: skip
     row |= statistics(latency, "latency_", ("min", "mean", "stdev", *QUANTILES, "max"))

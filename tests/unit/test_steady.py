@@ -47,7 +47,7 @@ def test_a_server_that_falls_behind_is_not_steady() -> None:
 
     answer = decide([RATE] * SECONDS, delivered, latency)
 
-    assert answer.steady is False
+    assert (answer.steady, answer.sustained) == (False, False)
     assert "rising" == answer.latency_trend
     assert answer.backlog is not None
     assert answer.backlog.slope == pytest.approx(200, rel=0.01)
@@ -146,3 +146,18 @@ def test_kendalls_score_of_a_sorted_series_is_large() -> None:
     """And of a constant one nothing."""
     assert mann_kendall_z(list(range(12))) > 4
     assert 0 == mann_kendall_z([1.0] * 12)
+
+
+def test_working_off_a_slow_start_is_not_steady_but_sustained() -> None:
+    """More is delivered than offered and latency falls: the rate could go on."""
+    delivered = [RATE * 1.02] * 20 + [RATE] * 40
+    latency = [60_000.0 - 2_900.0 * second for second in range(20)] + [800.0] * 40
+
+    answer = decide([RATE] * SECONDS, delivered, latency)
+
+    assert "falling" == answer.latency_trend
+    assert (answer.steady, answer.sustained) == (False, True)
+
+
+def test_nothing_is_sustained_that_cannot_be_judged() -> None:
+    assert decide([RATE] * 3, [RATE] * 3, [800.0] * 3).sustained is None

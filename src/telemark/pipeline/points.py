@@ -68,6 +68,7 @@ def rows_of(parts: Parts) -> tuple[Row, Row]:
         "latency_trend": steadiness.latency_trend,
         "steady": steadiness.steady,
         "steady_reason": steadiness.reason,
+        "sustained": steadiness.sustained,
     }
     point["warnings"] = _warnings(parts, point, backlog_seen)
     return {name: point.get(name) for name in POINTS.names}, resources

@@ -145,6 +145,7 @@ _WORDS: Final[dict[str, str]] = {
     "latency_trend": "steady, rising, falling or unknown over the measure phase",
     "steady": "delivered = offered, no growing backlog, no trend of latency; null when it cannot be told",
     "steady_reason": "the evidence",
+    "sustained": "delivered >= offered, no growing backlog, no rising latency: the rate could go on; null when unknown",
     "warnings": "what to know before believing the row",
     "series": "parameters the line is drawn for",
     "y": "column of `points` on the upright axis",

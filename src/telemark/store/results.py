@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-RESULTS_VERSION = 1
+RESULTS_VERSION = 2
 
 _KEY = [pa.field("campaign", pa.string()), pa.field("run", pa.string())]
 
@@ -100,7 +100,7 @@ POINTS = _table(
     ("engine_bound_reason", _S),
     ("engine_headroom", _F),  # ceiling from calibration / rate of this run; null without calibration
     ("latency_trend", _S),  # steady, rising, falling, unknown
-    ("steady", _B), ("steady_reason", _S),
+    ("steady", _B), ("steady_reason", _S), ("sustained", _B),
     ("warnings", pa.list_(pa.string())),
 )  # fmt: skip
 

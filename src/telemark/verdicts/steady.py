@@ -6,6 +6,9 @@ Three questions, each with its limit:
                 0.1 % of the offered rate;
     latency     has no trend: the medians of a dozen blocks neither rise or fall together (Mann-Kendall, 95 %) nor step
                 to another level, or if they do, by less than a quarter.
+A run that is not steady may still show that its rate can be *sustained*: one that works off what a slow start left
+behind delivers more than is offered, and its latency falls.
+
 Blocks, not seconds: neighbouring seconds resemble each other, and a test that took them as independent would be far too
 sure. A saw-tooth shorter than a third of the phase averages out in the blocks; a longer one is not steady.
 """
@@ -42,6 +45,7 @@ class Steadiness:
     latency_trend: Trend
     delivered_share: float | None = None
     backlog: Line | None = None  # messages against seconds
+    sustained: bool | None = None  # the rate could go on: nothing falls behind, whether or not all has settled
 
 
 def decide(
@@ -66,12 +70,14 @@ def decide(
     trend = latency_trend(latency_us)
     share = sum(delivered) / sum(offered)
     line = slope_of(backlog if backlog is not None else waiting(offered, delivered))
-    problems = [*_delivered(share), *_backlog(line, fmean(offered)), *_trend(trend, latency_us)]
+    growing = _backlog(line, fmean(offered))
+    problems = [*_delivered(share), *growing, *_trend(trend, latency_us)]
+    sustained = share >= 1 - DELIVERED_WITHIN and not growing and trend != "rising"
     if problems:
-        return Steadiness(False, "; ".join(problems), trend, share, line)
+        return Steadiness(False, "; ".join(problems), trend, share, line, sustained)
     if trend == "unknown":
         return Steadiness(None, "too few seconds have a latency", trend, share, line)
-    return Steadiness(True, "delivered what was offered, backlog and latency without trend", trend, share, line)
+    return Steadiness(True, "delivered what was offered, backlog and latency without trend", trend, share, line, True)
 
 
 def waiting(offered: Sequence[float], delivered: Sequence[float]) -> list[float]:

@@ -1,8 +1,9 @@
-"""Whether a rate holds: the case's own rule, and a steady state.
+"""Whether a rate holds: the case's own rule, and that the server keeps up.
 
-Steadiness is always part of the rule: delivered equals offered, what is under way does not grow, latency has no trend.
-It is taken from our own records, so it also stands in where a rule speaks of buffered messages and the server does not
-count them; any other figure that is missing means that the rate was not shown to hold.
+Keeping up is always part of the rule: all that is offered is delivered, what is under way does not grow, latency does
+not rise. Latency that falls is no objection: the server works off what a slow start left behind. All this is taken from
+our own records, so it also stands in where a rule speaks of buffered messages and the server does not count them; any
+other figure that is missing means that the rate was not shown to hold.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def judge_try(point: Mapping[str, Any], rule: Sequence[str], quantity: Quantity,
     """Whether the run of `point` showed that the rate holds."""
     reasons = [verdict.reason for verdict in judge(point, rule) if not _kept(verdict)]
     if point.get("state") == "complete":
-        reasons += _unsteady(point) if quantity == "messages" else _slow(point, asked)
+        reasons += _falling_behind(point) if quantity == "messages" else _slow(point, asked)
     return Judged(not reasons, tuple(dict.fromkeys(reasons)), point)
 
 
@@ -39,8 +40,8 @@ def _kept(verdict: Verdict) -> bool:
     return verdict.outcome == "pass"
 
 
-def _unsteady(point: Mapping[str, Any]) -> list[str]:
-    if point.get("steady"):
+def _falling_behind(point: Mapping[str, Any]) -> list[str]:
+    if point.get("sustained"):
         return []
     return [str(point.get("steady_reason") or "not steady")]
 

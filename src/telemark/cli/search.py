@@ -124,7 +124,7 @@ def _forecast(probe: Probe, limits: Limits, rule: Sequence[str], repeat: int) ->
     low, high = limits.expected_tries(limits.start * 4), limits.expected_tries(limits.start * 64)
     seconds = probe.seconds(Stage.BISECT)
     _tell(f"{probe.case.suite}/{probe.case.scenario} {probe.case.point}".rstrip())
-    _tell(f"rule: {', '.join(rule) or 'none'}; and a steady state")
+    _tell(f"rule: {', '.join(rule) or 'none'}; and nothing falls behind")
     _tell(
         f"about {low * repeat} to {high * repeat} tries of {seconds:.0f} s each: "
         f"{low * repeat * seconds / 60:.0f} to {high * repeat * seconds / 60:.0f} minutes"

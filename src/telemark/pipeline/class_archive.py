@@ -1,13 +1,15 @@
 """A class archive for the Java that Spark runs in: half of a short session is spent loading the same classes again.
 
 The first session writes the archive when it ends, in the background; later ones map it. Java itself checks that the
-archive belongs to its version and to the jars of Spark, and does without when it does not. Nothing needs it.
+archive belongs to its version and to the jars of Spark where they lie, and does without when it does not. Nothing needs
+it.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +21,8 @@ _ABANDONED_S: Final = 600.0
 
 def java_options(java_version: int) -> str:
     """Options that use the archive, or make it; empty when there is no place for it."""
-    archive = _folder() / f"spark-{pyspark.__version__}-java-{java_version}.jsa"
+    place = sha256(str(Path(pyspark.__file__).parent).encode()).hexdigest()[:8]  # another installation has its own
+    archive = _folder() / f"spark-{pyspark.__version__}-java-{java_version}-{place}.jsa"
     if _complete(archive):
         return f"-XX:SharedArchiveFile={archive} -Xlog:disable"
     try:

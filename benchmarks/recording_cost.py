@@ -11,7 +11,7 @@ from harness import EngineRun, fan_in, loopback, lost, report, whole_seconds
 
 from telemark.model.plan import Load
 
-WINDOW, REFILL, SECONDS, TURNS = 4_000, 500, 4, 3
+WINDOW, REFILL, SECONDS, TURNS = 40_000, 10_000, 4, 3  # so many outstanding give the greatest rate
 LIMIT = 0.15
 
 

@@ -102,6 +102,3 @@ def test_one_table_compares_all_servers(campaign: Path) -> None:
     assert {(facts.server["name"], facts.point) for _, facts in runs(campaign)} == points.keys()
     assert {row["lost"] for row in points.values()} == {0}
     assert compared == {name for name, row in points.items() if no_verdict_reason(row) is None}
-    for qos in ("qos=0", "qos=1"):
-        disturbed = {name: row["engine_bound_reason"] for name, row in points.items() if row["engine_bound"]}
-        assert len({server for server, point in compared if point == qos}) > 1, disturbed

@@ -11,7 +11,7 @@ from harness import EngineRun, fan_in, loopback, lost, report, whole_seconds
 
 from telemark.model.plan import Load
 
-WINDOW, REFILL, SECONDS, TURNS = 40_000, 10_000, 4, 3  # so many outstanding give the greatest rate
+WINDOW, REFILL, SECONDS, TURNS = 40_000, 10_000, 3, 5  # so many outstanding give the greatest rate
 LIMIT = 0.15
 
 

@@ -5,6 +5,7 @@ and turns a panic of a native thread into EngineFailure.
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 class PlanProblem(ValueError):
     """The plan cannot be used. The message names the field, the value and the remedy."""
@@ -35,7 +36,21 @@ class Batch:
     def table(self) -> str: ...
     @property
     def rows(self) -> int: ...
-    def columns(self) -> Sequence[Column]: ...
+    @property
+    def all_numbers(self) -> bool:
+        """Whether a RecordFile can take it: no texts, no nulls."""
+    def columns(self) -> Sequence[Column]:
+        """Made anew by every call."""
+
+class RecordFile:
+    """A Parquet file of batches that are all numbers, encoded without help of Python. Raises OSError."""
+
+    def __init__(self, path: Path) -> None:
+        """The file is made when the first batch is written."""
+    def write(self, batch: Batch) -> None:
+        """Add rows; all batches of a file are of one table. ValueError: not all numbers."""
+    def close(self) -> None:
+        """Write the rest and what a reader needs."""
 
 class Engine:
     """Simulated devices of one process. Order of calls: connect, begin, (set_rate, credit)*, halt, finish."""

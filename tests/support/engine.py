@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from telemark._native import Engine, monotonic_ns
+from telemark._native import Batch, Engine, monotonic_ns
 from telemark.model.plan import Endpoint, EnginePlan, Group, Load, Publish, Subscription, Tls
 from telemark.store.arrow import native_batch
 from telemark.store.schemas import TABLES
@@ -51,14 +51,13 @@ class Played:
 
     def __init__(self, plan: EnginePlan, secrets: Mapping[str, str] | None = None) -> None:
         self.engine = Engine(plan.as_json(), secrets)
-        self._batches: dict[str, list[pa.RecordBatch]] = {}
+        self.batches: list[Batch] = []
         self.start_ns = 0
 
     def drain(self, timeout_s: float = 0.0) -> bool:
         """Take finished batches; false when there was none."""
         batches = self.engine.drain(timeout_s)
-        for batch in batches:
-            self._batches.setdefault(batch.table, []).append(native_batch(batch))
+        self.batches += batches
         return bool(batches)
 
     def until(self, condition: Callable[[Mapping[str, Any]], bool], timeout_s: float = WAIT_S) -> Mapping[str, Any]:
@@ -86,7 +85,8 @@ class Played:
         return self
 
     def table(self, name: str) -> pa.Table:
-        return pa.Table.from_batches(self._batches.get(name, []), TABLES[name])
+        found = [native_batch(batch) for batch in self.batches if batch.table == name]
+        return pa.Table.from_batches(found, TABLES[name])
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         return self.table(name).to_pylist()

@@ -85,7 +85,7 @@ def test_a_full_disk_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("telemark.store.writer.open_parquet", full)
+    monkeypatch.setattr("telemark.store.writer.ArrowFile.__init__", full)
     with pytest.raises(RequirementError, match="no space left"):
         RecordWriter(tmp_path, 0).write_rows("deliveries", [delivery(0)])
 

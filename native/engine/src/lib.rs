@@ -8,6 +8,7 @@ mod device;
 mod engine;
 mod histogram;
 mod hub;
+pub mod parquet;
 mod pending;
 pub mod plan;
 mod random;

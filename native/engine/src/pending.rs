@@ -1,9 +1,13 @@
 //! Due messages that are not sent yet: one queue of intended times per publisher, all in one arena.
+//!
+//! Messages due at the same time, one after the other, share a node: a closed loop asks for thousands at once, and
+//! walking that many nodes would cost a cache miss for each.
 
 const NONE: u32 = u32::MAX;
 
 struct Node {
     intended_ns: i64,
+    messages: u32,
     next: u32,
 }
 
@@ -34,6 +38,7 @@ impl Queue {
 pub struct Arena {
     nodes: Vec<Node>,
     free: u32,
+    /// Nodes that hold messages.
     used: usize,
 }
 
@@ -56,6 +61,12 @@ impl Arena {
     /// Adds a message at the end.
     #[inline]
     pub fn push(&mut self, queue: &mut Queue, intended_ns: i64) {
+        if let Some(last) = self.nodes.get_mut(queue.last as usize) {
+            if last.intended_ns == intended_ns && last.messages < u32::MAX {
+                last.messages += 1;
+                return;
+            }
+        }
         let at = self.allocate(intended_ns, NONE);
         match queue.last {
             NONE => queue.first = at,
@@ -84,28 +95,45 @@ impl Arena {
     pub fn pop(&mut self, queue: &mut Queue) -> Option<i64> {
         let at = queue.first;
         let node = self.nodes.get_mut(at as usize)?;
-        queue.first = node.next;
-        node.next = self.free;
         let intended_ns = node.intended_ns;
-        if queue.first == NONE {
-            queue.last = NONE;
+        node.messages -= 1;
+        if node.messages == 0 {
+            queue.first = node.next;
+            if queue.first == NONE {
+                queue.last = NONE;
+            }
+            self.release(at);
         }
+        Some(intended_ns)
+    }
+
+    fn release(&mut self, at: u32) {
+        self.nodes[at as usize].next = self.free;
         self.free = at;
         self.used -= 1;
-        Some(intended_ns)
+        if self.used == 0 {
+            // The free list is in the order of release; from an empty arena nodes are given out side by side again.
+            self.nodes.clear();
+            self.free = NONE;
+        }
     }
 
     fn allocate(&mut self, intended_ns: i64, next: u32) -> u32 {
         self.used += 1;
+        let new = Node {
+            intended_ns,
+            messages: 1,
+            next,
+        };
         match self.free {
             NONE => {
-                self.nodes.push(Node { intended_ns, next });
+                self.nodes.push(new);
                 (self.nodes.len() - 1) as u32
             }
             at => {
                 let node = &mut self.nodes[at as usize];
                 self.free = node.next;
-                *node = Node { intended_ns, next };
+                *node = new;
                 at
             }
         }
@@ -122,7 +150,7 @@ mod tests {
     proptest! {
         #[test]
         fn many_queues_in_one_arena_behave_like_separate_ones(
-            steps in proptest::collection::vec((0usize..3, 0u8..3, any::<i64>()), 0..200),
+            steps in proptest::collection::vec((0usize..3, 0u8..3, 0i64..3), 0..200),
         ) {
             let mut arena = Arena::default();
             let mut queues = [Queue::default(); 3];

@@ -3,22 +3,19 @@
 use std::sync::Arc;
 
 use crate::hub::Hub;
-use crate::records::{
-    Acknowledged, Acks, Batch, Connection, Connections, Deliveries, Delivery, Happening, Happenings, InForce, InForces,
-    Sender, Senders, Text,
-};
+use crate::records::{Acknowledged, Batch, Connection, Delivery, Happening, InForce, Rows, Sender, Text};
 
 /// Collects rows of every table.
 pub struct Recorder {
     hub: Arc<Hub>,
     /// Engine process, for the rows that carry it.
     pub process: i16,
-    deliveries: Deliveries,
-    acks: Acks,
-    connections: Connections,
-    happenings: Happenings,
-    in_force: InForces,
-    senders: Senders,
+    deliveries: Rows<Delivery>,
+    acks: Rows<Acknowledged>,
+    connections: Rows<Connection>,
+    happenings: Rows<Happening>,
+    in_force: Rows<InForce>,
+    senders: Rows<Sender>,
 }
 
 impl Recorder {
@@ -27,12 +24,12 @@ impl Recorder {
         Recorder {
             hub,
             process,
-            deliveries: Deliveries::default(),
-            acks: Acks::default(),
-            connections: Connections::default(),
-            happenings: Happenings::default(),
-            in_force: InForces::default(),
-            senders: Senders::default(),
+            deliveries: Rows::default(),
+            acks: Rows::default(),
+            connections: Rows::default(),
+            happenings: Rows::default(),
+            in_force: Rows::default(),
+            senders: Rows::default(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::records::{Batch, Count, CounterRows};
+use crate::records::{Batch, Count};
 
 const SECOND: i64 = 1_000_000_000;
 /// Before the common start is known, things are counted in pieces this long, to be put into seconds later.
@@ -167,7 +167,6 @@ pub struct Seconds {
     sums: BTreeMap<i64, Counts>,
     /// For each thread: all seconds below this one are closed.
     closed: Vec<i64>,
-    rows: CounterRows,
 }
 
 impl Seconds {
@@ -177,7 +176,6 @@ impl Seconds {
             process,
             sums: BTreeMap::new(),
             closed: vec![i64::MIN; threads],
-            rows: CounterRows::default(),
         }
     }
 
@@ -190,14 +188,15 @@ impl Seconds {
         }
         self.closed[thread] = below;
         let complete = self.closed.iter().copied().min().unwrap_or(below);
+        let mut rows = Vec::new();
         while let Some(entry) = self.sums.first_entry() {
             if *entry.key() >= complete {
                 break;
             }
             let (second, counts) = entry.remove_entry();
-            self.rows.push(row(self.process, second, &counts));
+            rows.push(row(self.process, second, &counts));
         }
-        self.rows.take()
+        Batch::of(rows)
     }
 }
 
@@ -295,7 +294,12 @@ mod tests {
         let column = |name: &str| {
             format!(
                 "{:?}",
-                batch.columns.iter().find(|column| column.name == name).unwrap().values
+                batch
+                    .columns()
+                    .iter()
+                    .find(|column| column.name == name)
+                    .unwrap()
+                    .values
             )
         };
         assert_eq!(column("sent"), "Int64([7])");

@@ -11,19 +11,12 @@ use telemark_engine::records::{self, Values};
 /// Some finished rows of one record table.
 #[pyclass(frozen, module = "telemark._native")]
 pub struct Batch {
-    table: &'static str,
-    rows: usize,
-    columns: Vec<Arc<records::Column>>,
+    pub batch: records::Batch,
 }
 
 impl From<records::Batch> for Batch {
     fn from(batch: records::Batch) -> Batch {
-        let columns = batch.columns.into_iter().map(Arc::new).collect();
-        Batch {
-            table: batch.table,
-            rows: batch.rows,
-            columns,
-        }
+        Batch { batch }
     }
 }
 
@@ -31,22 +24,25 @@ impl From<records::Batch> for Batch {
 impl Batch {
     #[getter]
     fn table(&self) -> &'static str {
-        self.table
+        self.batch.table
     }
 
     #[getter]
     fn rows(&self) -> usize {
-        self.rows
+        self.batch.rows
+    }
+
+    #[getter]
+    fn all_numbers(&self) -> bool {
+        !self.batch.numbers().is_empty()
     }
 
     fn columns(&self) -> Vec<Column> {
-        self.columns
-            .iter()
-            .map(|column| Column {
-                column: Arc::clone(column),
-                is_validity: false,
-            })
-            .collect()
+        let column = |column| Column {
+            column: Arc::new(column),
+            is_validity: false,
+        };
+        self.batch.columns().into_iter().map(column).collect()
     }
 }
 

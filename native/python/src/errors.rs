@@ -1,7 +1,7 @@
 //! The one place where native errors become Python exceptions.
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::PyErr;
 
 create_exception!(
@@ -32,6 +32,12 @@ impl IntoPython for telemark_engine::plan::PlanProblem {
 impl IntoPython for telemark_engine::EngineFailure {
     fn into_python(self) -> PyErr {
         EngineFailure::new_err(self.to_string())
+    }
+}
+
+impl IntoPython for std::io::Error {
+    fn into_python(self) -> PyErr {
+        PyOSError::new_err((self.raw_os_error(), self.to_string()))
     }
 }
 

@@ -5,6 +5,7 @@ mod engine;
 mod errors;
 mod loopback;
 mod protocol;
+mod record_file;
 mod wait;
 
 use pyo3::prelude::*;
@@ -17,6 +18,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EngineFailure", python.get_type::<errors::EngineFailure>())?;
     module.add_class::<batch::Column>()?;
     module.add_class::<batch::Batch>()?;
+    module.add_class::<record_file::RecordFile>()?;
     module.add_class::<engine::Engine>()?;
     module.add_class::<loopback::Loopback>()?;
     module.add_function(wrap_pyfunction!(protocol::monotonic_ns, module)?)?;

@@ -74,7 +74,7 @@ def native_batch(batch: NativeBatch) -> pa.RecordBatch:
     missing = [name for name in schema.names if name not in by_name]
     if missing:
         raise EngineError(f"the engine's {batch.table} rows lack {', '.join(missing)}")
-    arrays = [native_array(by_name[field.name]).cast(field.type) for field in schema]
+    arrays = [native_array(by_name[name]) for name in schema.names]
     return checked(batch.table, pa.RecordBatch.from_arrays(arrays, schema=schema))
 
 

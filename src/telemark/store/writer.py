@@ -3,6 +3,9 @@
 Every table has its own series of files, `<process>-<number>.parquet`. A file is written under a name with a dot
 in front and renamed when it is closed, so a reader never meets half a file and a process that dies loses at
 most the rows since the last roll.
+
+Tables with a row for every message come from the engine as native batches of numbers and are encoded natively
+(`RecordFile`), because that competes with the load for the processor. Everything else goes through Arrow.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import Any, Final, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from telemark._native import Batch, RecordFile
 from telemark.errors import DataError, RequirementError
 from telemark.store.arrow import NativeBatch, checked, native_batch, rows_batch
 from telemark.store.layout import record_file
@@ -43,12 +47,34 @@ def encodings(schema: pa.Schema) -> tuple[dict[str, str], list[str]]:
     return delta, rest
 
 
-def open_parquet(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
-    """A Parquet file with this project's compression and encodings."""
-    delta, dictionary = encodings(schema)
-    return pq.ParquetWriter(
-        path, schema, compression="zstd", compression_level=3, use_dictionary=dictionary, column_encoding=delta
-    )
+class ArrowFile:
+    """A Parquet file of Arrow batches, with this project's compression and encodings."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        delta, dictionary = encodings(schema)
+        self._schema = schema
+        self._writer = pq.ParquetWriter(
+            path, schema, compression="zstd", use_dictionary=dictionary, column_encoding=delta
+        )
+        self._pending: list[pa.RecordBatch] = []
+        self._pending_rows = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add rows; they stay in memory until they fill a row group."""
+        self._pending.append(batch)
+        self._pending_rows += batch.num_rows
+        if self._pending_rows >= ROW_GROUP_ROWS:
+            self._flush()
+
+    def close(self) -> None:
+        """Write the rest and what a reader needs."""
+        self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        if self._pending:
+            self._writer.write_table(pa.Table.from_batches(self._pending, self._schema), row_group_size=ROW_GROUP_ROWS)
+        self._pending, self._pending_rows = [], 0
 
 
 @contextmanager
@@ -73,58 +99,48 @@ class _Series:
         self._schema = TABLES[table]
         self._clock = clock
         self._number = 0
-        self._writer: pq.ParquetWriter | None = None
+        self._file: ArrowFile | RecordFile | None = None
         self._opened = 0.0
         self._rows = 0
-        self._pending: list[pa.RecordBatch] = []
-        self._pending_rows = 0
         self.written = 0
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        if batch.num_rows == 0:
+    def write(self, batch: pa.RecordBatch | Batch, rows: int) -> None:
+        if rows == 0:
             return
-        if self._writer is None:
-            self._open()
-        self._pending.append(batch)
-        self._pending_rows += batch.num_rows
-        self._rows += batch.num_rows
-        if self._pending_rows >= ROW_GROUP_ROWS:
-            self._flush()
+        kind = RecordFile if isinstance(batch, Batch) else ArrowFile
+        if not isinstance(self._file, kind):
+            self.close()
+        with _disk_errors(self._temporary):
+            file = self._file or self._open(kind)
+            file.write(batch)
+        self._rows += rows
 
     def due(self, roll_seconds: float, roll_rows: int) -> bool:
-        if self._writer is None:
+        if self._file is None:
             return False
         return self._rows >= roll_rows or self._clock() - self._opened >= roll_seconds
 
     def close(self) -> None:
         """Finish the open file and give it its name."""
-        if self._writer is None:
+        if self._file is None:
             return
         with _disk_errors(self._temporary):
-            self._flush()
-            self._writer.close()
+            self._file.close()
             self._temporary.rename(self._folder / record_file(self._process, self._number))
         self.written += self._rows
-        self._writer = None
+        self._file = None
         self._number += 1
 
     @property
     def _temporary(self) -> Path:
         return self._folder / f".{record_file(self._process, self._number)}"
 
-    def _open(self) -> None:
-        with _disk_errors(self._folder):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._writer = open_parquet(self._temporary, self._schema)
+    def _open(self, kind: type[ArrowFile | RecordFile]) -> ArrowFile | RecordFile:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._file = ArrowFile(self._temporary, self._schema) if kind is ArrowFile else RecordFile(self._temporary)
         self._opened = self._clock()
         self._rows = 0
-
-    def _flush(self) -> None:
-        if self._writer is not None and self._pending:
-            with _disk_errors(self._temporary):
-                table = pa.Table.from_batches(self._pending, self._schema)
-                self._writer.write_table(table, row_group_size=ROW_GROUP_ROWS)
-        self._pending, self._pending_rows = [], 0
+        return self._file
 
 
 class RecordWriter:
@@ -153,8 +169,11 @@ class RecordWriter:
         self._series: dict[str, _Series] = {}
 
     def write_native(self, batch: NativeBatch) -> None:
-        """Rows of the native engine, without copying them. The rows stay referenced until they are on disk."""
-        self.write(batch.table, native_batch(batch))
+        """Rows of the native engine, without copying them. They stay referenced until they are encoded."""
+        if isinstance(batch, Batch) and batch.all_numbers:
+            self._write(batch.table, batch, batch.rows)
+        else:
+            self.write(batch.table, native_batch(batch))
 
     def write_rows(self, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """A few plain rows; keys are column names."""
@@ -162,10 +181,13 @@ class RecordWriter:
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:
         """An Arrow batch in the table's schema."""
+        self._write(table, checked(table, batch), batch.num_rows)
+
+    def _write(self, table: str, batch: pa.RecordBatch | Batch, rows: int) -> None:
         series = self._series.get(table)
         if series is None:
             series = self._series[table] = _Series(self._folder, self._process, table, self._clock)
-        series.write(checked(table, batch))
+        series.write(batch, rows)
         self.tick()
 
     def tick(self) -> None:

@@ -13,6 +13,12 @@ pub struct Bitmap {
 }
 
 impl Bitmap {
+    fn of(bits: impl Iterator<Item = bool>) -> Bitmap {
+        let mut bitmap = Bitmap::default();
+        bits.for_each(|bit| bitmap.push(bit));
+        bitmap
+    }
+
     fn push(&mut self, bit: bool) {
         if self.length % 8 == 0 {
             self.bytes.push(0);
@@ -55,34 +61,19 @@ pub struct Column {
 }
 
 /// A type that can be a cell of a table.
-pub trait Cell {
-    /// Where the cells of a column are collected.
-    type Store: Default;
-    /// Makes room for so many rows at once.
-    fn reserve(store: &mut Self::Store, rows: usize);
-    /// Adds a row.
-    fn push(self, store: &mut Self::Store);
-    /// The column, when all rows are in.
-    fn finish(store: Self::Store, name: &'static str) -> Column;
+pub trait Cell: Clone {
+    /// The column of these cells.
+    fn column(name: &'static str, cells: impl ExactSizeIterator<Item = Self> + Clone) -> Column;
 }
 
-macro_rules! number_cell {
+macro_rules! vector_cell {
     ($type:ty, $variant:ident) => {
         impl Cell for $type {
-            type Store = Vec<$type>;
-            fn reserve(store: &mut Self::Store, rows: usize) {
-                store.reserve_exact(rows);
-            }
-            #[inline]
-            fn push(self, store: &mut Self::Store) {
-                store.push(self);
-            }
-            fn finish(store: Self::Store, name: &'static str) -> Column {
-                let rows = store.len();
+            fn column(name: &'static str, cells: impl ExactSizeIterator<Item = Self> + Clone) -> Column {
                 Column {
                     name,
-                    rows,
-                    values: Values::$variant(store),
+                    rows: cells.len(),
+                    values: Values::$variant(cells.collect()),
                     valid: None,
                 }
             }
@@ -90,51 +81,28 @@ macro_rules! number_cell {
     };
 }
 
-number_cell!(i8, Int8);
-number_cell!(i16, Int16);
-number_cell!(i32, Int32);
-number_cell!(i64, Int64);
-number_cell!(Text, Text);
+vector_cell!(i8, Int8);
+vector_cell!(i16, Int16);
+vector_cell!(i32, Int32);
+vector_cell!(i64, Int64);
+vector_cell!(Text, Text);
 
 impl Cell for bool {
-    type Store = Bitmap;
-    fn reserve(store: &mut Bitmap, rows: usize) {
-        store.bytes.reserve(rows / 8 + 1);
-    }
-    fn push(self, store: &mut Bitmap) {
-        store.push(self);
-    }
-    fn finish(store: Bitmap, name: &'static str) -> Column {
+    fn column(name: &'static str, cells: impl ExactSizeIterator<Item = Self> + Clone) -> Column {
         Column {
             name,
-            rows: store.length,
-            values: Values::Bool(store),
+            rows: cells.len(),
+            values: Values::Bool(Bitmap::of(cells)),
             valid: None,
         }
     }
 }
 
-/// A column with nulls.
-#[derive(Default)]
-pub struct Nullable<S> {
-    values: S,
-    valid: Bitmap,
-}
-
 impl<T: Cell + Default> Cell for Option<T> {
-    type Store = Nullable<T::Store>;
-    fn reserve(store: &mut Self::Store, rows: usize) {
-        T::reserve(&mut store.values, rows);
-    }
-    fn push(self, store: &mut Self::Store) {
-        store.valid.push(self.is_some());
-        self.unwrap_or_default().push(&mut store.values);
-    }
-    fn finish(store: Self::Store, name: &'static str) -> Column {
-        let column = T::finish(store.values, name);
+    fn column(name: &'static str, cells: impl ExactSizeIterator<Item = Self> + Clone) -> Column {
         Column {
-            valid: Some(store.valid),
-            ..column
+            valid: Some(Bitmap::of(cells.clone().map(|cell| cell.is_some()))),
+            ..T::column(name, cells.map(Option::unwrap_or_default))
         }
     }
 }
@@ -145,11 +113,8 @@ mod tests {
 
     #[test]
     fn nulls_are_zero_bits_of_the_validity_bitmap() {
-        let mut store = <Option<i32> as Cell>::Store::default();
-        for row in [Some(1), None, Some(3), None, None, Some(6), Some(7), Some(8), Some(9)] {
-            row.push(&mut store);
-        }
-        let column = <Option<i32> as Cell>::finish(store, "number");
+        let cells = [Some(1), None, Some(3), None, None, Some(6), Some(7), Some(8), Some(9)];
+        let column = <Option<i32> as Cell>::column("number", cells.into_iter());
         assert_eq!(column.valid.unwrap().bytes(), [0b1110_0101, 1]);
         assert_eq!(column.rows, 9);
     }

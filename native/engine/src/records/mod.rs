@@ -4,63 +4,150 @@ mod column;
 
 pub use column::{Bitmap, Cell, Column, Text, Values};
 
-/// Rows of the big tables that are handed over at once.
-pub const BATCH_ROWS: usize = 65_536;
+use crate::parquet::{Encoder, Field};
 
-/// Some finished rows of one table.
-#[derive(Debug)]
+/// Rows of the big tables that are handed over at once.
+pub const BATCH_ROWS: usize = 131_072;
+
+/// Rows that are encoded in one go: few enough to stay in a core's cache while one column after the other is read.
+const BLOCK_ROWS: usize = 4_096;
+
+/// A row of a record table.
+pub trait Row: Sized + Send + Sync {
+    /// Name of the table.
+    const TABLE: &'static str;
+    /// Rows that are handed over at once.
+    const BATCH: usize;
+    /// The columns, when all of them are numbers without nulls.
+    const NUMBERS: &'static [Field] = &[];
+    /// The rows as columns, in the order of the schema.
+    fn columns(rows: &[Self]) -> Vec<Column>;
+    /// Gives every column of `NUMBERS` to its encoder.
+    fn feed(_rows: &[Self], _encoders: &mut [Encoder]) {}
+}
+
+/// Rows of some table.
+trait Content: Send + Sync {
+    fn columns(&self) -> Vec<Column>;
+    fn numbers(&self) -> &'static [Field];
+    fn feed(&self, encoders: &mut [Encoder]);
+}
+
+impl<R: Row> Content for Vec<R> {
+    fn columns(&self) -> Vec<Column> {
+        R::columns(self)
+    }
+    fn numbers(&self) -> &'static [Field] {
+        R::NUMBERS
+    }
+    fn feed(&self, encoders: &mut [Encoder]) {
+        self.chunks(BLOCK_ROWS).for_each(|block| R::feed(block, encoders));
+    }
+}
+
+/// Some finished rows of one table. They become columns in the thread that writes them, not in the one that measures.
 pub struct Batch {
     /// Name of the table.
     pub table: &'static str,
     /// How many rows.
     pub rows: usize,
-    /// In the order of the schema.
-    pub columns: Vec<Column>,
+    content: Box<dyn Content>,
+}
+
+impl Batch {
+    /// These rows; None when there are none.
+    pub fn of<R: Row + 'static>(rows: Vec<R>) -> Option<Batch> {
+        (!rows.is_empty()).then(|| Batch {
+            table: R::TABLE,
+            rows: rows.len(),
+            content: Box::new(rows),
+        })
+    }
+
+    /// The rows as columns, in the order of the schema.
+    pub fn columns(&self) -> Vec<Column> {
+        self.content.columns()
+    }
+
+    /// Its columns, when all of them are numbers without nulls; otherwise nothing.
+    pub fn numbers(&self) -> &'static [Field] {
+        self.content.numbers()
+    }
+
+    /// Gives every column of `numbers` to its encoder.
+    pub fn feed(&self, encoders: &mut [Encoder]) {
+        self.content.feed(encoders);
+    }
+}
+
+/// Rows being collected.
+pub struct Rows<R>(Vec<R>);
+
+impl<R> Default for Rows<R> {
+    fn default() -> Rows<R> {
+        Rows(Vec::new())
+    }
+}
+
+impl<R: Row + 'static> Rows<R> {
+    /// Adds a row; a full batch comes back and the collection begins anew.
+    #[inline]
+    #[must_use]
+    pub fn push(&mut self, row: R) -> Option<Batch> {
+        if self.0.is_empty() {
+            self.0.reserve_exact(R::BATCH);
+        }
+        self.0.push(row);
+        if self.0.len() < R::BATCH {
+            None
+        } else {
+            self.take()
+        }
+    }
+
+    /// All rows so far; None when there are none.
+    pub fn take(&mut self) -> Option<Batch> {
+        Batch::of(std::mem::take(&mut self.0))
+    }
 }
 
 macro_rules! table {
-    ($(#[$about:meta])* $row:ident, $rows:ident, $name:literal, $capacity:expr, { $($field:ident: $type:ty,)* }) => {
+    ($(#[$about:meta])* $row:ident, $name:literal, $batch:expr, { $($field:ident: $type:ty,)* }
+     $(also { $($numbers:tt)* })?) => {
         $(#[$about])*
         #[allow(missing_docs)]
         pub struct $row {
             $(pub $field: $type,)*
         }
 
-        /// Rows being collected.
-        #[derive(Default)]
-        pub struct $rows {
-            $($field: <$type as Cell>::Store,)*
-            rows: usize,
-        }
+        impl Row for $row {
+            const TABLE: &'static str = $name;
+            const BATCH: usize = $batch;
 
-        impl $rows {
-            /// Adds a row; a full batch comes back and the collection begins anew.
-            #[inline]
-            pub fn push(&mut self, row: $row) -> Option<Batch> {
-                if self.rows == 0 {
-                    $(<$type as Cell>::reserve(&mut self.$field, $capacity);)*
-                }
-                $(row.$field.push(&mut self.$field);)*
-                self.rows += 1;
-                if self.rows < $capacity { None } else { self.take() }
+            fn columns(rows: &[$row]) -> Vec<Column> {
+                vec![$(<$type as Cell>::column(stringify!($field), rows.iter().map(|row| row.$field.clone())),)*]
             }
 
-            /// All rows so far; None when there are none.
-            pub fn take(&mut self) -> Option<Batch> {
-                let all = std::mem::take(self);
-                if all.rows == 0 {
-                    return None;
-                }
-                let columns = vec![$(<$type as Cell>::finish(all.$field, stringify!($field)),)*];
-                Some(Batch { table: $name, rows: all.rows, columns })
-            }
+            $($($numbers)*)?
         }
+    };
+    ($(#[$about:meta])* $row:ident, $name:literal, $batch:expr, numbers { $($field:ident: $type:ty,)* }) => {
+        table!($(#[$about])* $row, $name, $batch, { $($field: $type,)* } also {
+            const NUMBERS: &'static [Field] = &[
+                $(Field { name: stringify!($field), bits: <$type>::BITS as u8 },)*
+            ];
+
+            fn feed(rows: &[$row], encoders: &mut [Encoder]) {
+                let [$($field,)*] = encoders else { return };
+                $($field.add(rows.iter().map(|row| i64::from(row.$field)));)*
+            }
+        });
     };
 }
 
 table!(
     /// One message received.
-    Delivery, Deliveries, "deliveries", BATCH_ROWS, {
+    Delivery, "deliveries", BATCH_ROWS, numbers {
     stream: i32,
     sequence: i64,
     intended_ns: i64,
@@ -74,7 +161,7 @@ table!(
 
 table!(
     /// What one publisher did in the whole run.
-    Sender, Senders, "senders", 4_096, {
+    Sender, "senders", 4_096, {
     stream: i32,
     process: i16,
     first_sequence: Option<i64>,
@@ -87,7 +174,7 @@ table!(
 
 table!(
     /// One acknowledgement of a message.
-    Acknowledged, Acks, "acks", BATCH_ROWS, {
+    Acknowledged, "acks", BATCH_ROWS, numbers {
     stream: i32,
     sequence: i64,
     sent_ns: i64,
@@ -98,7 +185,7 @@ table!(
 
 table!(
     /// One attempt to connect.
-    Connection, Connections, "connections", 4_096, {
+    Connection, "connections", 4_096, {
     device: i32,
     process: i16,
     attempt: i16,
@@ -114,7 +201,7 @@ table!(
 
 table!(
     /// Something that happened to a device.
-    Happening, Happenings, "events", 1_024, {
+    Happening, "events", 1_024, {
     time_ns: i64,
     process: i16,
     device: i32,
@@ -125,7 +212,7 @@ table!(
 
 table!(
     /// Counts of one second.
-    Count, CounterRows, "counters", 64, {
+    Count, "counters", 64, {
     process: i16,
     second: i32,
     intended: i64,
@@ -146,7 +233,7 @@ table!(
 
 table!(
     /// When a subscription was in force.
-    InForce, InForces, "subscribed", 4_096, {
+    InForce, "subscribed", 4_096, {
     subscription: i32,
     from_ns: i64,
     until_ns: Option<i64>,

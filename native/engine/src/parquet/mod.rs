@@ -1,0 +1,241 @@
+//! Writes the tables with a row for every message as Parquet files: required numbers, nothing else.
+//!
+//! This is not a general writer. It knows one encoding (differences, [`delta`]), no compression beyond it, and one page
+//! for each batch of rows, and goes straight from the rows to the page. That makes it several times cheaper than
+//! the libraries, in a thread that shares the processor with the load. Any Parquet reader reads the files.
+
+mod delta;
+mod thrift;
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+pub use delta::{Encoder, Width};
+use thrift::{structure, Structure};
+
+use crate::records::Batch;
+
+/// Rows of a row group: one unit of Spark's parallel reading.
+const GROUP_ROWS: usize = 1_000_000;
+const MAGIC: &[u8] = b"PAR1";
+
+// Numbers of the format's enumerations.
+const DATA_PAGE: i32 = 0;
+const DELTA_BINARY_PACKED: i32 = 5;
+const RLE: i32 = 3;
+const UNCOMPRESSED: i32 = 0;
+const REQUIRED: i32 = 0;
+
+/// A column of numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// As in the table's schema.
+    pub name: &'static str,
+    /// 8, 16, 32 or 64.
+    pub bits: u8,
+}
+
+impl Field {
+    fn width(self) -> Width {
+        if self.bits == 64 {
+            Width::Bits64
+        } else {
+            Width::Bits32
+        }
+    }
+
+    fn physical_type(self) -> i32 {
+        match self.width() {
+            Width::Bits32 => 1,
+            Width::Bits64 => 2,
+        }
+    }
+
+    /// INT_8, INT_16, INT_32 or INT_64.
+    fn converted_type(self) -> i32 {
+        15 + self.bits.trailing_zeros() as i32 - 3
+    }
+
+    fn plain(self, number: i64) -> Vec<u8> {
+        match self.width() {
+            Width::Bits32 => (number as i32).to_le_bytes().to_vec(),
+            Width::Bits64 => number.to_le_bytes().to_vec(),
+        }
+    }
+}
+
+/// The pages of a column in the open row group.
+#[derive(Default)]
+struct Chunk {
+    bytes: Vec<u8>,
+    range: Option<(i64, i64)>,
+}
+
+/// What the footer says of a closed row group.
+struct Group {
+    rows: usize,
+    chunks: Vec<Summary>,
+}
+
+/// What the footer says of one of its columns.
+struct Summary {
+    offset: u64,
+    size: usize,
+    range: (i64, i64),
+}
+
+/// A file being written. It is of use to a reader only when it is closed.
+pub struct RecordFile {
+    file: File,
+    written: u64,
+    fields: &'static [Field],
+    encoders: Vec<Encoder>,
+    open: Vec<Chunk>,
+    open_rows: usize,
+    groups: Vec<Group>,
+    page: Vec<u8>,
+}
+
+impl RecordFile {
+    /// A new file for rows like those of the batch.
+    pub fn create(path: &Path, batch: &Batch) -> io::Result<RecordFile> {
+        let fields = batch.numbers();
+        let mut new = RecordFile {
+            file: File::create(path)?,
+            written: 0,
+            fields,
+            encoders: fields.iter().map(|field| Encoder::new(field.width())).collect(),
+            open: fields.iter().map(|_| Chunk::default()).collect(),
+            open_rows: 0,
+            groups: Vec::new(),
+            page: Vec::new(),
+        };
+        new.put(MAGIC)?;
+        Ok(new)
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)?;
+        self.written += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Adds rows.
+    pub fn write(&mut self, batch: &Batch) -> io::Result<()> {
+        batch.feed(&mut self.encoders);
+        for (encoder, chunk) in self.encoders.iter_mut().zip(&mut self.open) {
+            self.page.clear();
+            let page = encoder.finish(&mut self.page);
+            chunk.add(&self.page, &page);
+        }
+        self.open_rows += batch.rows;
+        if self.open_rows >= GROUP_ROWS {
+            self.close_group()?;
+        }
+        Ok(())
+    }
+
+    fn close_group(&mut self) -> io::Result<()> {
+        if self.open_rows == 0 {
+            return Ok(());
+        }
+        let mut chunks = Vec::with_capacity(self.open.len());
+        for mut chunk in std::mem::take(&mut self.open) {
+            chunks.push(Summary {
+                offset: self.written,
+                size: chunk.bytes.len(),
+                range: chunk.range.unwrap_or_default(),
+            });
+            self.put(&chunk.bytes)?;
+            chunk.bytes.clear(); // its memory is used again
+            self.open.push(Chunk {
+                bytes: chunk.bytes,
+                ..Chunk::default()
+            });
+        }
+        let rows = std::mem::take(&mut self.open_rows);
+        self.groups.push(Group { rows, chunks });
+        Ok(())
+    }
+
+    /// Writes what a reader needs to find its way.
+    pub fn close(mut self) -> io::Result<()> {
+        self.close_group()?;
+        let mut footer = Vec::new();
+        structure(&mut footer, |metadata| self.describe(metadata));
+        let length = footer.len() as u32;
+        footer.extend_from_slice(&length.to_le_bytes());
+        footer.extend_from_slice(MAGIC);
+        self.put(&footer)
+    }
+
+    fn describe(&self, metadata: &mut Structure<'_>) {
+        let rows: usize = self.groups.iter().map(|group| group.rows).sum();
+        let root = std::iter::once(None);
+        let elements: Vec<Option<&Field>> = root.chain(self.fields.iter().map(Some)).collect();
+        metadata.i32(1, 2);
+        metadata.structures(2, elements.into_iter(), |element, field| match field {
+            None => {
+                element.bytes(4, b"schema");
+                element.i32(5, self.fields.len() as i32);
+            }
+            Some(field) => {
+                element.i32(1, field.physical_type());
+                element.i32(3, REQUIRED);
+                element.bytes(4, field.name.as_bytes());
+                element.i32(6, field.converted_type());
+            }
+        });
+        metadata.i64(3, rows as i64);
+        metadata.structures(4, self.groups.iter(), |row_group, group| {
+            let columns = self.fields.iter().zip(&group.chunks);
+            row_group.structures(1, columns, |chunk, (field, summary)| {
+                chunk.i64(2, summary.offset as i64);
+                chunk.structure(3, |column| summary.describe(*field, group.rows, column));
+            });
+            row_group.i64(2, group.chunks.iter().map(|chunk| chunk.size as i64).sum());
+            row_group.i64(3, group.rows as i64);
+        });
+        metadata.bytes(6, concat!("telemark version ", env!("CARGO_PKG_VERSION")).as_bytes());
+        // Without the order of each column's type readers do not believe the smallest and largest values.
+        metadata.structures(7, self.fields.iter(), |order, _| order.structure(1, |_| ()));
+    }
+}
+
+impl Chunk {
+    fn add(&mut self, bytes: &[u8], page: &delta::Page) {
+        structure(&mut self.bytes, |header| {
+            header.i32(1, DATA_PAGE);
+            header.i32(2, bytes.len() as i32);
+            header.i32(3, bytes.len() as i32);
+            header.structure(5, |data| {
+                data.i32(1, page.count as i32);
+                data.i32(2, DELTA_BINARY_PACKED);
+                data.i32(3, RLE);
+                data.i32(4, RLE);
+            });
+        });
+        self.bytes.extend_from_slice(bytes);
+        let (low, high) = self.range.unwrap_or(page.range);
+        self.range = Some((low.min(page.range.0), high.max(page.range.1)));
+    }
+}
+
+impl Summary {
+    fn describe(&self, field: Field, rows: usize, column: &mut Structure<'_>) {
+        column.i32(1, field.physical_type());
+        column.one_i32(2, DELTA_BINARY_PACKED);
+        column.one_text(3, field.name);
+        column.i32(4, UNCOMPRESSED);
+        column.i64(5, rows as i64);
+        column.i64(6, self.size as i64);
+        column.i64(7, self.size as i64);
+        column.i64(9, self.offset as i64);
+        column.structure(12, |statistics| {
+            statistics.i64(3, 0);
+            statistics.bytes(5, &field.plain(self.range.1));
+            statistics.bytes(6, &field.plain(self.range.0));
+        });
+    }
+}

@@ -24,9 +24,10 @@ _RECORDS = {
 
 _RUN_FOLDER = f"""# Run folder
 
-A run is one folder. Every record table is a folder of Parquet files in it, `<process>-<number>.parquet` (zstd; delta
-encoding for times and sequences, dictionaries for the rest). Files appear under these names only when they are
-complete: an unfinished file has a dot in front, and an interrupted run is readable up to its last complete file. Times
+A run is one folder. Every record table is a folder of Parquet files in it, `<process>-<number>.parquet`. Files appear
+under these names only when they are complete: an unfinished file has a dot in front, and an interrupted run is readable
+up to its last complete file. `deliveries` and `acks` of an engine hold differences of neighbouring rows
+(DELTA_BINARY_PACKED, about 5 bytes a row) without further compression; everything else is compressed with zstd. Times
 ending in `_ns` are CLOCK_MONOTONIC nanoseconds.
 
 ```text

@@ -65,6 +65,34 @@ def test_a_server_that_fails_below_the_engine_s_limit_has_a_peak() -> None:
     assert peak.bottleneck.side == "server"
 
 
+def test_a_failure_on_a_robbed_host_is_made_again() -> None:
+    """A rate that failed while the hypervisor took the processor away may hold a moment later."""
+    robbed = {3, 4, 9}
+
+    def attempt(tried: Try, number: int) -> Judged:
+        if number in robbed:
+            return Judged(False, ("backlog rises",), BUSY_THREAD | {"host_steal_mean": 0.1})
+        return server_with_peak(12_345)(tried, number)
+
+    peak = find_peak(LIMITS, attempt, cores=2, tell=lambda text: None)
+    undisturbed = find_peak(LIMITS, server_with_peak(12_345), cores=2, tell=lambda text: None)
+
+    assert peak.rate == undisturbed.rate
+
+
+def test_on_a_host_that_is_always_robbed_failures_count() -> None:
+    """Otherwise the search would not end; and what holds there, holds."""
+
+    def attempt(tried: Try, number: int) -> Judged:
+        holds = tried.rate <= 12_345
+        return Judged(holds, () if holds else ("backlog rises",), BUSY_THREAD | {"host_steal_mean": 0.1})
+
+    peak = find_peak(Limits(start=500, ceiling=1e6, tries=200), attempt, cores=2, tell=lambda text: None)
+
+    assert peak.rate is not None
+    assert 12_345 * 0.95 <= peak.rate <= 12_345
+
+
 def test_a_try_that_other_programs_disturbed_is_made_again() -> None:
     """An engine-bound try says nothing about the server: the search goes on as if it had not been."""
     disturbed = {3, 4, 9}

@@ -14,7 +14,8 @@ from telemark.verdicts.repeats import Summary, summarize
 
 SEARCH_FILE = "search.json"
 FORMAT = 1
-BOUND_TRIES = 3  # so many engine-bound tries of one rate, and the engine cannot make it
+UNCLEAR_TRIES = 3  # so many tries of one rate that say nothing about the server, and the search goes on without
+MUCH_STEAL = 0.02  # a failure of a host that lost more of its processor than this is not the server's
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,12 @@ class Judged:
     def engine_bound(self) -> bool:
         """Nothing may be concluded about the server."""
         return bool(self.point and self.point.get("engine_bound"))
+
+    @property
+    def unclear(self) -> bool:
+        """It failed, and the engine or the host's neighbours may be to blame as well as the server."""
+        stolen = (self.point.get("host_steal_mean") if self.point else None) or 0.0
+        return not self.holds and (self.engine_bound or stolen > MUCH_STEAL)
 
 
 Attempt = Callable[[Try, int], Judged]
@@ -50,12 +57,13 @@ class Peak:
 def find_peak(limits: Limits, attempt: Attempt, cores: int, tell: Tell) -> Peak:
     """Search once.
 
-    A try in which the engine was the limit says nothing about the server: it is made again, as some other program may
-    have disturbed it. When that does not help, the search goes on below that rate, where the server may fail by itself.
-    If it does not, it can do at least what held, and how much more cannot be told.
+    A try in which the engine was the limit says nothing about the server, nor does a failure while the hypervisor gave
+    the processor to others: it is made again. When that does not help, a robbed try counts as it is, and the search
+    goes on below a rate that the engine cannot make, where the server may fail by itself. If it does not, it can do at
+    least what held, and how much more cannot be told.
     """
     bracket = Bracket(limits)
-    bound = 0  # tries in a row
+    unclear = 0  # tries in a row
     log: list[dict[str, Any]] = []
     gave_out: Judged | None = None  # the last try that did not hold
     confirmed: Judged | None = None
@@ -63,19 +71,18 @@ def find_peak(limits: Limits, attempt: Attempt, cores: int, tell: Tell) -> Peak:
         judged = attempt(tried, len(log))
         log.append(_entry(tried, judged))
         tell(_sentence(tried, judged))
-        if judged.engine_bound and not judged.holds:
-            bound += 1
-            if bound == BOUND_TRIES:
-                bound = 0
-                bracket.report_bound(tried)
-                gave_out = judged
+        unclear = unclear + 1 if judged.unclear else 0
+        if 0 < unclear < UNCLEAR_TRIES:
             continue
-        bound = 0
-        bracket.report(tried, judged.holds)
+        unclear = 0
         if not judged.holds:
             gave_out = judged
         elif tried.stage is Stage.CONFIRM:
             confirmed = judged
+        if judged.engine_bound and not judged.holds:
+            bracket.report_bound(tried)
+        else:
+            bracket.report(tried, judged.holds)
     bottleneck = _bottleneck(gave_out, cores)
     if bracket.ending == "engine bound":
         reason = "the engine gave out first: no verdict about the server above the last rate that held"

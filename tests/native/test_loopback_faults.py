@@ -26,6 +26,7 @@ def publish_streams(port: int, topic: str, qos: int) -> None:
 
 def received_stamps(server: Running, device: Device) -> list[tuple[int, int]]:
     """Everything that came. The faults end first: they would hit the message that tells that all have come."""
+    assert eventually(lambda: server.counter("messages_in") >= len(ALL))  # QoS 0: nobody said they had arrived
     server.post("/faults", {})
     return [read_stamp(payload) for payload in device.settle()]
 

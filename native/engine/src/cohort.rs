@@ -119,7 +119,6 @@ impl Cohort {
             source,
             send_buffer: self.plan.send_buffer,
             receive_buffer: self.plan.receive_buffer,
-            reuse_port: false,
         }
     }
 

@@ -16,8 +16,6 @@ pub struct SocketOptions {
     pub send_buffer: Option<u32>,
     /// SO_RCVBUF in bytes (the kernel doubles it); None: the system's automatic size.
     pub receive_buffer: Option<u32>,
-    /// Listeners only: several of them may share a port, the kernel spreads the connections.
-    pub reuse_port: bool,
 }
 
 /// A connected (or connecting) TCP socket. Dropping it closes it.
@@ -221,9 +219,6 @@ impl Listener {
     pub fn bind(address: SocketAddr, options: SocketOptions) -> io::Result<Listener> {
         let socket = Socket::open(address)?;
         socket.set(libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
-        if options.reuse_port {
-            socket.set(libc::SOL_SOCKET, libc::SO_REUSEPORT, 1)?;
-        }
         socket.apply(&options)?;
         socket.bind(address)?;
         // SAFETY: plain system call on an open descriptor. The kernel lowers the backlog to its own limit.

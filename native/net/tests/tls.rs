@@ -233,7 +233,6 @@ fn connections_leave_from_the_asked_source_address() {
         source: Some("127.0.0.9".parse().unwrap()),
         send_buffer: Some(8192),
         receive_buffer: Some(8192),
-        reuse_port: false,
     };
     let socket = connect(listener.local_address().unwrap(), &options).unwrap();
     let poller = Poller::new().unwrap();

@@ -35,7 +35,6 @@ class LocalServer(ABC):
     offers: ClassVar[frozenset[str]] = frozenset()
     start_timeout_s: ClassVar[float] = 60.0
     stop_grace_s: ClassVar[float] = 10.0
-    counters_lag_s: ClassVar[float] = 0.0  # how long after the last message the counters hold it
 
     def __init__(self, options: Mapping[str, Option] | None = None) -> None:
         self._user_options: dict[str, Option] = dict(options or {})

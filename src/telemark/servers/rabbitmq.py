@@ -53,7 +53,6 @@ class RabbitMq(LocalServer):
     start_timeout_s = 90.0
     counter_lag_s = 2.5  # statistics are collected every second, then summed up for the management API
     stop_grace_s = 20.0
-    counters_lag_s = 2.5  # gauges are renewed once a second, and read once a second
 
     def __init__(self, options: Mapping[str, str | int | float | bool] | None = None) -> None:
         super().__init__(options)

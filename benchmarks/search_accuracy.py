@@ -21,7 +21,7 @@ from telemark.runner import CampaignOptions, run_campaign
 from telemark.runner.progress import Silence
 from telemark.runner.search.attempts import Attempts
 from telemark.runner.search.bracket import Limits, Stage, Try
-from telemark.runner.search.peak import UNCLEAR_TRIES, Judged, find_peak
+from telemark.runner.search.peak import Judged, find_peak
 from telemark.runner.search.probe import Probe
 from telemark.runner.search.rule import judge_try, rule_for
 from telemark.store.result_reader import ResultTables
@@ -74,10 +74,9 @@ def sweep(probe: Probe, rule: Sequence[str], rates: Sequence[float], out: Path) 
 
 def settled(probe: Probe, rule: Sequence[str], rate: float, out: Path, name: str) -> Judged:
     """A run of a rate that says something about the server; the last of a few if none does."""
-    for number in range(UNCLEAR_TRIES):
-        last = judged(probe, rule, rate, out, f"{name}-{number}")
-        if not last.unclear:
-            break
+    number = 0
+    while (last := judged(probe, rule, rate, out, f"{name}-{number}")).unclear and number < last.patience:
+        number += 1
     return last
 
 

@@ -65,6 +65,21 @@ def test_a_server_that_fails_below_the_engine_s_limit_has_a_peak() -> None:
     assert peak.bottleneck.side == "server"
 
 
+def test_an_engine_that_idles_has_not_reached_its_limit() -> None:
+    """It was late because the host stood still for moments: that says nothing about the rate, five times or once."""
+    held_up = {"engine_bound": True, "engine_bound_reason": "away", "host_cpu_busy_mean": 0.2}
+
+    def attempt(tried: Try, number: int) -> Judged:
+        if 3 <= number < 8:
+            return Judged(False, ("engine-bound",), held_up)
+        return server_with_peak(12_345)(tried, number)
+
+    peak = find_peak(LIMITS, attempt, cores=2, tell=lambda text: None)
+    undisturbed = find_peak(LIMITS, server_with_peak(12_345), cores=2, tell=lambda text: None)
+
+    assert peak.rate == undisturbed.rate
+
+
 def test_a_failure_on_a_robbed_host_is_made_again() -> None:
     """A rate that failed while the hypervisor took the processor away may hold a moment later."""
     robbed = {3, 4, 9}

@@ -15,6 +15,8 @@ from telemark.verdicts.repeats import Summary, summarize
 SEARCH_FILE = "search.json"
 FORMAT = 1
 UNCLEAR_TRIES = 3  # so many tries of one rate that say nothing about the server, and the search goes on without
+HELD_UP_TRIES = 8  # an engine that was late although the host had room was held up by the host, not by the rate
+ROOM = 0.7  # a host that is less busy than this has room
 MUCH_STEAL = 0.02  # a failure of a host that lost more of its processor than this is not the server's
 
 
@@ -36,6 +38,12 @@ class Judged:
         """It failed, and the engine or the host's neighbours may be to blame as well as the server."""
         stolen = (self.point.get("host_steal_mean") if self.point else None) or 0.0
         return not self.holds and (self.engine_bound or stolen > MUCH_STEAL)
+
+    @property
+    def patience(self) -> int:
+        """How many unclear tries like this one are worth making."""
+        busy = self.point.get("host_cpu_busy_mean") if self.point else None
+        return HELD_UP_TRIES if self.engine_bound and busy is not None and busy < ROOM else UNCLEAR_TRIES
 
 
 Attempt = Callable[[Try, int], Judged]
@@ -72,7 +80,7 @@ def find_peak(limits: Limits, attempt: Attempt, cores: int, tell: Tell) -> Peak:
         log.append(_entry(tried, judged))
         tell(_sentence(tried, judged))
         unclear = unclear + 1 if judged.unclear else 0
-        if 0 < unclear < UNCLEAR_TRIES:
+        if 0 < unclear < judged.patience:
             continue
         unclear = 0
         if not judged.holds:

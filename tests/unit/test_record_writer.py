@@ -120,3 +120,14 @@ def test_bounds_come_from_the_file_ends(tmp_path: Path) -> None:
 
     assert (9, 2, 8, 3) == (bounds.deliveries, bounds.stream, bounds.sequence, bounds.subscription)
     assert (100, 108, -1) == (bounds.first_intended_ns, bounds.last_intended_ns, bounds.share)
+
+
+def test_files_without_statistics_are_refused(tmp_path: Path) -> None:
+    """Their largest numbers are unknown, and keys made for smaller ones would mix messages up."""
+    with RecordWriter(tmp_path, 0) as writer:
+        writer.write_rows("deliveries", [delivery(0)])
+    (path,) = record_files(tmp_path, "deliveries")
+    pq.write_table(pq.read_table(path), path, write_statistics=False)
+
+    with pytest.raises(DataError, match="smallest and largest intended_ns"):
+        local_bounds(tmp_path)

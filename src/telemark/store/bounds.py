@@ -84,6 +84,13 @@ def _extremes(directories: Iterable[Any], column: str) -> Iterable[tuple[int, in
             continue
         place = directory.schema.names.index(column)
         for group in range(directory.num_row_groups):
-            statistics = directory.row_group(group).column(place).statistics
+            chunk = directory.row_group(group).column(place)
+            statistics = chunk.statistics
             if statistics is not None and statistics.has_min_max:
                 yield int(statistics.min), int(statistics.max)
+            elif statistics is None or statistics.null_count < chunk.num_values:
+                # Guessing would make keys too narrow for the values, and every number after it wrong.
+                raise DataError(
+                    f"a Parquet file does not tell the smallest and largest {column}",
+                    hint="copy the run folder as it was recorded: files rewritten without statistics are of no use",
+                )

@@ -123,6 +123,11 @@ impl RecordFile {
 
     /// Adds rows.
     pub fn write(&mut self, batch: &Batch) -> io::Result<()> {
+        if self.open.is_empty() {
+            return Err(io::Error::other(
+                "a row group could not be written: no more rows are taken",
+            ));
+        }
         batch.feed(&mut self.encoders);
         for (encoder, chunk) in self.encoders.iter_mut().zip(&mut self.open) {
             self.page.clear();
@@ -137,24 +142,22 @@ impl RecordFile {
     }
 
     fn close_group(&mut self) -> io::Result<()> {
-        if self.open_rows == 0 {
+        let rows = std::mem::take(&mut self.open_rows);
+        if rows == 0 {
             return Ok(());
         }
-        let mut chunks = Vec::with_capacity(self.open.len());
-        for mut chunk in std::mem::take(&mut self.open) {
+        let mut open = std::mem::take(&mut self.open); // gone when writing fails: half a group must not get a footer
+        let mut chunks = Vec::with_capacity(open.len());
+        for chunk in &mut open {
             chunks.push(Summary {
                 offset: self.written,
                 size: chunk.bytes.len(),
-                range: chunk.range.unwrap_or_default(),
+                range: chunk.range.take().unwrap_or_default(),
             });
             self.put(&chunk.bytes)?;
             chunk.bytes.clear(); // its memory is used again
-            self.open.push(Chunk {
-                bytes: chunk.bytes,
-                ..Chunk::default()
-            });
         }
-        let rows = std::mem::take(&mut self.open_rows);
+        self.open = open;
         self.groups.push(Group { rows, chunks });
         Ok(())
     }
@@ -237,5 +240,32 @@ impl Summary {
             statistics.bytes(5, &field.plain(self.range.1));
             statistics.bytes(6, &field.plain(self.range.0));
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::Acknowledged;
+
+    #[test]
+    fn after_a_failed_write_no_more_rows_are_taken() {
+        let row = |sequence| Acknowledged {
+            stream: 0,
+            sequence,
+            sent_ns: 1,
+            acked_ns: 2,
+            step: 1,
+            reason: 0,
+        };
+        let batch = Batch::of((0..10).map(row).collect()).unwrap();
+        let path = std::env::temp_dir().join(format!("telemark-full-{}", std::process::id()));
+        let mut file = RecordFile::create(&path, &batch).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        file.file = File::options().write(true).open("/dev/full").unwrap();
+        file.write(&batch).unwrap();
+        assert_eq!(file.close_group().unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert!(file.write(&batch).is_err());
+        assert!(file.groups.is_empty());
     }
 }

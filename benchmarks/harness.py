@@ -149,6 +149,10 @@ class EngineRun:
         self.start_ns = monotonic_ns() + 100_000_000
         self._say({"do": "begin", "start_ns": self.start_ns})
 
+    def set_rate(self, rate: float) -> None:
+        """Another aggregate rate from now on."""
+        self._say({"do": "set_rate", "rate": rate})
+
     def halt(self) -> None:
         """Send nothing new, and wait until everything sent has arrived (at most 10 s: what is missing then is lost)."""
         self._say({"do": "halt"})

@@ -37,18 +37,18 @@ class Batch:
     @property
     def rows(self) -> int: ...
     @property
-    def all_numbers(self) -> bool:
-        """Whether a RecordFile can take it: no texts, no nulls."""
+    def encoded(self) -> bool:
+        """Whether its columns are Parquet pages already, as a RecordFile takes them."""
     def columns(self) -> Sequence[Column]:
-        """Made anew by every call."""
+        """Made anew by every call: of an encoded batch by decoding it."""
 
 class RecordFile:
-    """A Parquet file of batches that are all numbers, encoded without help of Python. Raises OSError."""
+    """A Parquet file of encoded batches, written without help of Python. Raises OSError."""
 
     def __init__(self, path: Path) -> None:
         """The file is made when the first batch is written."""
     def write(self, batch: Batch) -> None:
-        """Add rows; all batches of a file are of one table. ValueError: not all numbers."""
+        """Add rows; all batches of a file are of one table. ValueError: the batch is not encoded."""
     def close(self) -> None:
         """Write the rest and what a reader needs."""
 

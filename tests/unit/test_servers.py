@@ -14,6 +14,7 @@ from telemark.cli.main import main
 from telemark.errors import ConfigError, RequirementError
 from telemark.model.plan import Secret, Tls
 from telemark.servers import registry
+from telemark.servers.artemis import Artemis
 from telemark.servers.certificates import make_certificates, make_psk_file
 from telemark.servers.contract import CAPABILITIES, JmsAccess, Listener, Login, StartRequest
 from telemark.servers.passwords import reveal
@@ -86,6 +87,20 @@ def test_counters_leave_out_the_watchers_own_share() -> None:
 def test_counters_that_were_never_published_are_missing() -> None:
     """Missing is not zero."""
     assert counters_from({}) == {}
+
+
+def test_artemis_reports_no_messages_out_once_a_queue_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It counts by queue and forgets the count with the queue, while the other queues may well have grown by more."""
+    samples = iter([(2, 10), (3, 20), (2, 25), (3, 90)])
+
+    def next_sample(*_: object) -> dict[str, float]:
+        queues, acknowledged = next(samples)
+        return {"QueueCount": queues, "TotalMessagesAcknowledged": acknowledged, "ConnectionCount": 1}
+
+    monkeypatch.setattr("telemark.servers.jolokia.read", next_sample)
+    server = Artemis()
+
+    assert [10.0, 20.0, None, None] == [server.counters().get("messages_out") for _ in range(4)]
 
 
 def test_prometheus_samples_are_summed_over_their_labels() -> None:

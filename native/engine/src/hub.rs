@@ -13,7 +13,7 @@ use crate::records::Batch;
 use crate::schedule::granted;
 use crate::timeline::{Counts, Seconds};
 
-/// Rows that may wait for the caller before the run is given up: about 3 GB of deliveries.
+/// Rows that may wait for the caller before the run is given up: about 1 GB of encoded deliveries.
 const MOST_WAITING_ROWS: usize = 64 << 20;
 
 /// An order to every thread.

@@ -1,17 +1,17 @@
-//! One thread's records: rows are collected here and handed over in whole batches.
+//! One thread's records: rows are collected here, those of messages encoded, and handed over in whole batches.
 
 use std::sync::Arc;
 
 use crate::hub::Hub;
-use crate::records::{Acknowledged, Batch, Connection, Delivery, Happening, InForce, Rows, Sender, Text};
+use crate::records::{Acknowledged, Batch, Connection, Delivery, Dense, Happening, InForce, Rows, Sender, Text};
 
 /// Collects rows of every table.
 pub struct Recorder {
     hub: Arc<Hub>,
     /// Engine process, for the rows that carry it.
     pub process: i16,
-    deliveries: Rows<Delivery>,
-    acks: Rows<Acknowledged>,
+    deliveries: Dense<Delivery>,
+    acks: Dense<Acknowledged>,
     connections: Rows<Connection>,
     happenings: Rows<Happening>,
     in_force: Rows<InForce>,
@@ -24,8 +24,8 @@ impl Recorder {
         Recorder {
             hub,
             process,
-            deliveries: Rows::default(),
-            acks: Rows::default(),
+            deliveries: Dense::default(),
+            acks: Dense::default(),
             connections: Rows::default(),
             happenings: Rows::default(),
             in_force: Rows::default(),

@@ -33,8 +33,8 @@ impl Batch {
     }
 
     #[getter]
-    fn all_numbers(&self) -> bool {
-        !self.batch.numbers().is_empty()
+    fn encoded(&self) -> bool {
+        self.batch.pages().is_some()
     }
 
     fn columns(&self) -> Vec<Column> {

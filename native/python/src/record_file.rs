@@ -1,4 +1,4 @@
-//! `RecordFile` for Python: batches of numbers go to Parquet without becoming Python objects.
+//! `RecordFile` for Python: encoded batches go to Parquet without becoming Python objects.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,12 +6,12 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use telemark_engine::parquet;
+use telemark_engine::parquet::{self, Field, Page};
 
 use crate::batch::Batch;
 use crate::errors::IntoPython;
 
-/// A Parquet file of one table whose columns are all numbers.
+/// A Parquet file of one table whose rows come encoded.
 #[pyclass(frozen, module = "telemark._native")]
 pub struct RecordFile {
     path: PathBuf,
@@ -19,12 +19,12 @@ pub struct RecordFile {
 }
 
 impl RecordFile {
-    fn add(&self, batch: &Batch) -> io::Result<()> {
+    fn add(&self, fields: &'static [Field], pages: &[Page]) -> io::Result<()> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if file.is_none() {
-            *file = Some(parquet::RecordFile::create(&self.path, &batch.batch)?);
+            *file = Some(parquet::RecordFile::create(&self.path, fields)?);
         }
-        file.as_mut().map_or(Ok(()), |file| file.write(&batch.batch))
+        file.as_mut().map_or(Ok(()), |file| file.write(pages))
     }
 }
 
@@ -39,13 +39,13 @@ impl RecordFile {
     }
 
     fn write(&self, python: Python<'_>, batch: &Batch) -> PyResult<()> {
-        if batch.batch.numbers().is_empty() {
-            return Err(PyValueError::new_err(format!(
-                "{}: not all columns are numbers",
-                batch.batch.table
-            )));
-        }
-        python.detach(|| self.add(batch)).map_err(IntoPython::into_python)
+        let (fields, pages) = batch
+            .batch
+            .pages()
+            .ok_or_else(|| PyValueError::new_err(format!("{}: its rows are not encoded", batch.batch.table)))?;
+        python
+            .detach(|| self.add(fields, pages))
+            .map_err(IntoPython::into_python)
     }
 
     fn close(&self, python: Python<'_>) -> PyResult<()> {

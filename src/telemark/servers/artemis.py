@@ -37,6 +37,7 @@ SERVER_COUNTS = (
     "TotalMessageCount",
     "TotalMessagesAcknowledged",
     "AddressCount",
+    "QueueCount",
 )
 ADDRESS_COUNTS = ("RoutedMessageCount", "UnRoutedMessageCount", "MessageCount")
 MOST_ADDRESSES = 1000  # reading more of them every second would weigh on the server that is measured
@@ -63,7 +64,7 @@ class Artemis(LocalServer):
         super().__init__(options)
         self._nodes: list[Node] = []
         self._jms_port = 0
-        self._highest: dict[str, float] = {}  # of each message count; infinite once it has fallen
+        self._highest: dict[str, float] = {}  # of each count that must not fall; infinite once it has fallen
 
     def availability(self) -> Availability:
         found = installed(f"{DISTRIBUTION.artifact}-{DISTRIBUTION.version}") is not None
@@ -128,20 +129,21 @@ class Artemis(LocalServer):
         found = {
             "connections": values.get("ConnectionCount"),
             "subscriptions": values.get("TotalConsumerCount"),
-            "messages_out": values.get("TotalMessagesAcknowledged"),
+            # Counted by queue and forgotten with the queue: worth nothing once there is one queue less.
+            "messages_out": None if self._has_fallen(values, "QueueCount") else values.get("TotalMessagesAcknowledged"),
         }
         if 0 < values.get("AddressCount", 0) <= MOST_ADDRESSES:
             found |= self._message_counts(values.get("TotalMessageCount"))
         counters = {name: float(value) for name, value in found.items() if value is not None}
-        return {name: value for name, value in counters.items() if not self._has_fallen(name, value)}
+        totals = [name for name in counters if name.startswith("messages_")]
+        fallen = {name for name in totals if self._has_fallen(counters, name)}
+        return {name: value for name, value in counters.items() if name not in fallen}
 
-    def _has_fallen(self, name: str, value: float) -> bool:
-        """Artemis counts messages per queue and forgets them with the queue: a total that fell is worth nothing."""
-        if not name.startswith("messages_"):
-            return False
-        if value < self._highest.get(name, 0.0):
-            self._highest[name] = math.inf
-        self._highest[name] = max(value, self._highest.get(name, 0.0))
+    def _has_fallen(self, counts: Mapping[str, float], name: str) -> bool:
+        """Whether a count that should only rise was ever lower than before."""
+        highest = self._highest.get(name, 0.0)
+        value = counts.get(name, highest)
+        self._highest[name] = math.inf if value < highest else value
         return math.isinf(self._highest[name])
 
     def _message_counts(self, stored: float | None) -> dict[str, float]:

@@ -170,7 +170,7 @@ class RecordWriter:
 
     def write_native(self, batch: NativeBatch) -> None:
         """Rows of the native engine, without copying them. They stay referenced until they are encoded."""
-        if isinstance(batch, Batch) and batch.all_numbers:
+        if isinstance(batch, Batch) and batch.encoded:
             self._write(batch.table, batch, batch.rows)
         else:
             self.write(batch.table, native_batch(batch))

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::parquet::{Field, Page};
+
 /// Text that is usually a constant.
 pub type Text = Cow<'static, str>;
 
@@ -58,6 +60,19 @@ pub struct Column {
     pub values: Values,
     /// Which rows are not null; None: all.
     pub valid: Option<Bitmap>,
+}
+
+impl Column {
+    /// The numbers of an encoded page.
+    pub fn of_numbers(field: Field, page: &Page) -> Column {
+        let numbers = page.numbers(field.width()).into_iter();
+        match field.bits {
+            8 => i8::column(field.name, numbers.map(|number| number as i8)),
+            16 => i16::column(field.name, numbers.map(|number| number as i16)),
+            32 => i32::column(field.name, numbers.map(|number| number as i32)),
+            _ => i64::column(field.name, numbers),
+        }
+    }
 }
 
 /// A type that can be a cell of a table.

@@ -1,16 +1,17 @@
 //! The record tables the engine fills. Names and order of columns are those of `telemark.store.schemas`.
 
+mod batch;
 mod column;
+mod dense;
 
+pub use batch::{Batch, Rows};
 pub use column::{Bitmap, Cell, Column, Text, Values};
+pub use dense::Dense;
 
 use crate::parquet::{Encoder, Field};
 
-/// Rows of the big tables that are handed over at once.
+/// Rows of the big tables that are handed over at once: a page of each column.
 pub const BATCH_ROWS: usize = 131_072;
-
-/// Rows that are encoded in one go: few enough to stay in a core's cache while one column after the other is read.
-const BLOCK_ROWS: usize = 4_096;
 
 /// A row of a record table.
 pub trait Row: Sized + Send + Sync {
@@ -18,102 +19,22 @@ pub trait Row: Sized + Send + Sync {
     const TABLE: &'static str;
     /// Rows that are handed over at once.
     const BATCH: usize;
-    /// The columns, when all of them are numbers without nulls.
-    const NUMBERS: &'static [Field] = &[];
     /// The rows as columns, in the order of the schema.
     fn columns(rows: &[Self]) -> Vec<Column>;
-    /// Gives every column of `NUMBERS` to its encoder.
-    fn feed(_rows: &[Self], _encoders: &mut [Encoder]) {}
 }
 
-/// Rows of some table.
-trait Content: Send + Sync {
-    fn columns(&self) -> Vec<Column>;
-    fn numbers(&self) -> &'static [Field];
-    fn feed(&self, encoders: &mut [Encoder]);
-}
-
-impl<R: Row> Content for Vec<R> {
-    fn columns(&self) -> Vec<Column> {
-        R::columns(self)
-    }
-    fn numbers(&self) -> &'static [Field] {
-        R::NUMBERS
-    }
-    fn feed(&self, encoders: &mut [Encoder]) {
-        self.chunks(BLOCK_ROWS).for_each(|block| R::feed(block, encoders));
-    }
-}
-
-/// Some finished rows of one table. They become columns in the thread that writes them, not in the one that measures.
-pub struct Batch {
+/// A row of a table with a row for every message: all columns are numbers without nulls.
+pub trait Numbers: Sized {
     /// Name of the table.
-    pub table: &'static str,
-    /// How many rows.
-    pub rows: usize,
-    content: Box<dyn Content>,
-}
-
-impl Batch {
-    /// These rows; None when there are none.
-    pub fn of<R: Row + 'static>(rows: Vec<R>) -> Option<Batch> {
-        (!rows.is_empty()).then(|| Batch {
-            table: R::TABLE,
-            rows: rows.len(),
-            content: Box::new(rows),
-        })
-    }
-
-    /// The rows as columns, in the order of the schema.
-    pub fn columns(&self) -> Vec<Column> {
-        self.content.columns()
-    }
-
-    /// Its columns, when all of them are numbers without nulls; otherwise nothing.
-    pub fn numbers(&self) -> &'static [Field] {
-        self.content.numbers()
-    }
-
-    /// Gives every column of `numbers` to its encoder.
-    pub fn feed(&self, encoders: &mut [Encoder]) {
-        self.content.feed(encoders);
-    }
-}
-
-/// Rows being collected.
-pub struct Rows<R>(Vec<R>);
-
-impl<R> Default for Rows<R> {
-    fn default() -> Rows<R> {
-        Rows(Vec::new())
-    }
-}
-
-impl<R: Row + 'static> Rows<R> {
-    /// Adds a row; a full batch comes back and the collection begins anew.
-    #[inline]
-    #[must_use]
-    pub fn push(&mut self, row: R) -> Option<Batch> {
-        if self.0.is_empty() {
-            self.0.reserve_exact(R::BATCH);
-        }
-        self.0.push(row);
-        if self.0.len() < R::BATCH {
-            None
-        } else {
-            self.take()
-        }
-    }
-
-    /// All rows so far; None when there are none.
-    pub fn take(&mut self) -> Option<Batch> {
-        Batch::of(std::mem::take(&mut self.0))
-    }
+    const TABLE: &'static str;
+    /// The columns, in the order of the schema.
+    const FIELDS: &'static [Field];
+    /// Gives every column to its encoder.
+    fn feed(rows: &[Self], encoders: &mut [Encoder]);
 }
 
 macro_rules! table {
-    ($(#[$about:meta])* $row:ident, $name:literal, $batch:expr, { $($field:ident: $type:ty,)* }
-     $(also { $($numbers:tt)* })?) => {
+    ($(#[$about:meta])* $row:ident, $name:literal, $batch:expr, { $($field:ident: $type:ty,)* }) => {
         $(#[$about])*
         #[allow(missing_docs)]
         pub struct $row {
@@ -127,13 +48,21 @@ macro_rules! table {
             fn columns(rows: &[$row]) -> Vec<Column> {
                 vec![$(<$type as Cell>::column(stringify!($field), rows.iter().map(|row| row.$field.clone())),)*]
             }
-
-            $($($numbers)*)?
         }
     };
-    ($(#[$about:meta])* $row:ident, $name:literal, $batch:expr, numbers { $($field:ident: $type:ty,)* }) => {
-        table!($(#[$about])* $row, $name, $batch, { $($field: $type,)* } also {
-            const NUMBERS: &'static [Field] = &[
+}
+
+macro_rules! dense_table {
+    ($(#[$about:meta])* $row:ident, $name:literal, { $($field:ident: $type:ty,)* }) => {
+        $(#[$about])*
+        #[allow(missing_docs)]
+        pub struct $row {
+            $(pub $field: $type,)*
+        }
+
+        impl Numbers for $row {
+            const TABLE: &'static str = $name;
+            const FIELDS: &'static [Field] = &[
                 $(Field { name: stringify!($field), bits: <$type>::BITS as u8 },)*
             ];
 
@@ -141,13 +70,13 @@ macro_rules! table {
                 let [$($field,)*] = encoders else { return };
                 $($field.add(rows.iter().map(|row| i64::from(row.$field)));)*
             }
-        });
+        }
     };
 }
 
-table!(
+dense_table!(
     /// One message received.
-    Delivery, "deliveries", BATCH_ROWS, numbers {
+    Delivery, "deliveries", {
     stream: i32,
     sequence: i64,
     intended_ns: i64,
@@ -172,9 +101,9 @@ table!(
     bytes: i64,
 });
 
-table!(
+dense_table!(
     /// One acknowledgement of a message.
-    Acknowledged, "acks", BATCH_ROWS, numbers {
+    Acknowledged, "acks", {
     stream: i32,
     sequence: i64,
     sent_ns: i64,

@@ -59,9 +59,10 @@ class Floor:
         line = subprocess.run([self._program, *self._arguments], check=True, capture_output=True, text=True).stdout
         self._measured.append(json.loads(line))
 
-    def mean(self, field: str) -> float:
-        """Mean over the measurements made."""
-        return sum(result[field] for result in self._measured) / len(self._measured)
+    def mean(self, field: str, last: int = 0) -> float:
+        """Mean over the measurements made, or over the last few of them."""
+        measured = self._measured[-last:]
+        return sum(result[field] for result in measured) / len(measured)
 
 
 @contextmanager

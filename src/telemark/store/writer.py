@@ -4,8 +4,8 @@ Every table has its own series of files, `<process>-<number>.parquet`. A file is
 in front and renamed when it is closed, so a reader never meets half a file and a process that dies loses at
 most the rows since the last roll.
 
-Tables with a row for every message come from the engine as native batches of numbers and are encoded natively
-(`RecordFile`), because that competes with the load for the processor. Everything else goes through Arrow.
+Tables with a row for every message come from the engine encoded already and are only put into files (`RecordFile`),
+because everything here competes with the load for the processor. Everything else goes through Arrow.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class RecordWriter:
         self._series: dict[str, _Series] = {}
 
     def write_native(self, batch: NativeBatch) -> None:
-        """Rows of the native engine, without copying them. They stay referenced until they are encoded."""
+        """Rows of the native engine: encoded ones as they are, others without copying their numbers."""
         if isinstance(batch, Batch) and batch.encoded:
             self._write(batch.table, batch, batch.rows)
         else:

@@ -61,7 +61,7 @@ class Floor:
 
     def mean(self, field: str, last: int = 0) -> float:
         """Mean over the measurements made, or over the last few of them."""
-        measured = self._measured[-last:]
+        measured = self._measured[-last:]  # [-0:] is all of them
         return sum(result[field] for result in measured) / len(measured)
 
 

@@ -24,6 +24,7 @@ impl Page {
                 }
             }
         }
+        debug_assert!(bytes.0.next().is_none(), "the page has bytes left over");
         numbers
     }
 }
@@ -39,9 +40,10 @@ fn fit(number: i64, width: Width) -> i64 {
 struct Bytes<I>(I);
 
 impl<'a, I: Iterator<Item = &'a u8>> Bytes<I> {
-    /// A page we wrote does not end early.
     fn next(&mut self) -> u8 {
-        self.0.next().copied().unwrap_or(0)
+        let byte = self.0.next();
+        debug_assert!(byte.is_some(), "the page ends early");
+        byte.copied().unwrap_or(0)
     }
 
     fn variable(&mut self) -> u64 {

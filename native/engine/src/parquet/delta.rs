@@ -23,6 +23,8 @@ pub enum Width {
 /// Encodes the numbers of one column, page by page.
 pub struct Encoder {
     width: Width,
+    /// The processor has wide registers (AVX2).
+    wide: bool,
     blocks: Vec<u8>,
     /// The number before the open block, then those of the block.
     numbers: [i64; 1 + BLOCK],
@@ -50,6 +52,7 @@ impl Encoder {
     pub fn new(width: Width) -> Encoder {
         Encoder {
             width,
+            wide: has_wide_registers(),
             blocks: Vec::new(),
             numbers: [0; 1 + BLOCK],
             filled: 0,
@@ -82,8 +85,8 @@ impl Encoder {
 
     fn write_block(&mut self) {
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has what the function needs.
+        if self.wide {
+            // SAFETY: the processor has what the function needs: `wide` is never set otherwise.
             return unsafe { self.write_block_avx2() };
         }
         self.write_block_anywhere();
@@ -159,6 +162,13 @@ impl Encoder {
     }
 }
 
+fn has_wide_registers() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("avx2");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// Small numbers of either sign as small numbers.
 pub fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
@@ -181,7 +191,8 @@ mod tests {
 
     fn round_trip(numbers: &[i64], width: Width, pieces: usize) -> Result<(), TestCaseError> {
         let mut encoder = Encoder::new(width);
-        for _ in 0..2 {
+        for wide in [encoder.wide, false] {
+            encoder.wide = wide;
             for piece in numbers.chunks(pieces) {
                 encoder.add(piece.iter().copied());
             }

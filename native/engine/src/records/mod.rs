@@ -3,10 +3,12 @@
 mod batch;
 mod column;
 mod dense;
+mod rows;
 
-pub use batch::{Batch, Rows};
+pub use batch::Batch;
 pub use column::{Bitmap, Cell, Column, Text, Values};
 pub use dense::Dense;
+pub use rows::Rows;
 
 use crate::parquet::{Encoder, Field};
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from harness import EngineRun, Floor, fan_in, loopback, lost, report
 
 from telemark._native import monotonic_ns
-from telemark.model.plan import Load
+from telemark.model.plan.shapes.paced import Paced
 
 RATE, SECONDS, TURNS = 20_000, 2.0, 7
 SETTLE_S = 0.3
@@ -55,7 +55,7 @@ def main() -> None:
     """Take turns and compare."""
     floor = Floor(seconds=1.0)
     floor.measure()
-    with loopback() as ports, EngineRun(fan_in(ports["plain"], 1000, Load("paced", rate=RATE))) as run:
+    with loopback() as ports, EngineRun(fan_in(ports["plain"], 1000, Paced(rate=RATE))) as run:
         run.ready()
         run.set_rate(0)
         run.begin()

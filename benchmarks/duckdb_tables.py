@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 
-from telemark.store.run_file import RunFile
+from telemark.store.documents.run import RunFile
 
 QUANTILES = {"p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
 Row = dict[str, Any]

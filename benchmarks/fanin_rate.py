@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from harness import EngineRun, Floor, fan_in, loopback, lost, report, whole_seconds
 
-from telemark.model.plan import Load
+from telemark.model.plan.shapes.windowed import Windowed
 
 WINDOW, REFILL, SECONDS = 4_000, 500, 6
 LIMIT = 0.6
@@ -19,7 +19,7 @@ def main() -> None:
     floor = Floor()
     floor.measure()
     with loopback() as ports:
-        load = Load("windowed", window=WINDOW, refill=REFILL)
+        load = Windowed(window=WINDOW, refill=REFILL)
         with EngineRun(fan_in(ports["plain"], 1000, load, connect_rate=0)) as run:
             run.ready()
             run.begin()

@@ -12,18 +12,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from telemark._native import monotonic_ns
-from telemark.model.plan import Endpoint, EnginePlan, Group, Load, Publish, Subscription, Tls
+from telemark.model.plan import Endpoint, EnginePlan, Group, LoadShape, Publish, Subscription, Tls
 
+LEAST_KEPT = 0.99  # of a planned rate: below that the host was too busy to tell a cost
 HERE = Path(__file__).parent
 SERVER = """
 import sys
@@ -80,7 +83,7 @@ def loopback(**config: Any) -> Iterator[dict[str, int]]:
             server.wait(10)
 
 
-def fan_in(port: int, publishers: int, load: Load, **more: Any) -> EnginePlan:
+def fan_in(port: int, publishers: int, load: LoadShape, **more: Any) -> EnginePlan:
     """So many publishers to one subscriber, QoS 0, 32 bytes, one engine thread."""
     subscriber = Group("subscriber", 1, client_id="s{index}", subscriptions=(Subscription("bench/#"),))
     publisher = Group("publishers", publishers, first_device=1, client_id="p{index}", publish=Publish("bench/{index}"))
@@ -141,7 +144,7 @@ class EngineRun:
                 status.update(message)
             return message["is"] == "ready"
 
-        self.until(all_ready)
+        self.until(all_ready, timeout_s=120.0)
         if status["failed"]:
             sys.exit(f"{status['failed']} of {status['devices']} devices could not connect")
 
@@ -152,7 +155,7 @@ class EngineRun:
 
     def set_rate(self, rate: float) -> None:
         """Another aggregate rate from now on."""
-        self._say({"do": "set_rate", "rate": rate})
+        self._say({"do": "set_rate", "rate": rate, "at_ns": monotonic_ns()})
 
     def halt(self) -> None:
         """Send nothing new, and wait until everything sent has arrived (at most 10 s: what is missing then is lost)."""
@@ -189,6 +192,43 @@ class EngineRun:
         """CPU time the process has used, everything included: sending, receiving, recording, writing Parquet."""
         times = self.process.cpu_times()
         return float(times.user + times.system)
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What an engine process spent on messages of a known rate."""
+
+    us_per_message: float  # processor time
+    rate_kept: float  # messages received over messages planned
+    lost: int
+
+
+def spend(run: EngineRun, rate: float, settle_s: float = 1.0, seconds: float = 3.0) -> Spent:
+    """Play the whole run: begin, settle, measure, end."""
+    return spend_together((run,), rate, settle_s, seconds)
+
+
+def spend_together(runs: Sequence[EngineRun], rate: float, settle_s: float = 1.0, seconds: float = 3.0) -> Spent:
+    """The same for several processes side by side; the rate is that of all."""
+    for run in runs:
+        run.ready()
+    for run in runs:
+        run.begin()
+    runs[-1].sleep_until(settle_s)
+    before, start_ns = sum(run.cpu_s() for run in runs), monotonic_ns()
+    runs[-1].sleep_until(settle_s + seconds)
+    used, end_ns = sum(run.cpu_s() for run in runs) - before, monotonic_ns()
+    for run in runs:
+        run.halt()
+        run.finish()
+    count = sum(_received(run, start_ns, end_ns) for run in runs)
+    return Spent(used * 1e6 / count, count / (rate * (end_ns - start_ns) / 1e9), sum(lost(run) for run in runs))
+
+
+def _received(run: EngineRun, start_ns: int, end_ns: int) -> int:
+    received = run.table("deliveries")["received_ns"]
+    within = pc.and_(pc.greater_equal(received, start_ns), pc.less(received, end_ns))
+    return int(pc.sum(within).as_py())
 
 
 def whole_seconds(counters: pa.Table, first: int, last: int) -> list[dict[str, int]]:

@@ -18,10 +18,12 @@ import psutil
 import pyarrow.parquet as pq
 from harness import EngineRun, plan, report
 
-from telemark.consumers.jms import JmsApplication
-from telemark.model.plan import Group, JmsConsumers, Load, Publish, Subscription
+from telemark.consumers.jms.application import JmsApplication
+from telemark.consumers.jms.plan import JmsConsumers
+from telemark.model.plan import Group, Publish, Subscription
+from telemark.model.plan.shapes.paced import Paced
 from telemark.servers import registry
-from telemark.servers.contract import Listener, ServerAdapter, StartRequest
+from telemark.servers.contract import ConsumerRequest, Listener, ServerAdapter, StartRequest
 
 MESSAGES, RATE, PUBLISHERS, BYTES = 300_000, 20_000, 50, 64
 LIMIT = 50_000
@@ -75,7 +77,7 @@ def subscriber(port: int) -> EngineRun:
 def publish(port: int) -> None:
     """All messages, waiting for the server where it pushes back."""
     group = Group("publishers", PUBLISHERS, client_id="p{index}", publish=Publish("bench/{index}", 0, BYTES))
-    load = Load("paced", rate=RATE, limit=MESSAGES, max_lateness_s=TIMEOUT_S)
+    load = Paced(rate=RATE, limit=MESSAGES, max_lateness_s=TIMEOUT_S)
     with EngineRun(plan(port, (group,), load=load)) as run:
         run.ready()
         run.begin()
@@ -111,11 +113,11 @@ def drain_jms(consumers: JmsApplication, folder: Path) -> tuple[float, float]:
 
 def measure(server: ServerAdapter, folder: Path) -> None:
     """Subscribe both, publish, drain one after the other."""
-    access = server.jms()
+    access = server.access("jms")
     if access is None:
         sys.exit("this server has no JMS")
     port = server.endpoints()["plain"].port
-    wanted = JmsConsumers(1, "bench/#", subscription="durable", acknowledge="dups-ok", prefetch=100_000)
+    wanted = JmsConsumers(count=1, topic="bench/#", subscription="durable", acknowledge="dups-ok", prefetch=100_000)
     consumers = JmsApplication(wanted, access, folder)
     consumers.start()
     consumers.kill()
@@ -147,7 +149,11 @@ def main() -> None:
         records = Path(scratch) / "run"
         records.mkdir()
         try:
-            server.start(StartRequest(Path(scratch) / "server", "memory", (Listener("plain"),), 200, jms=True))
+            server.start(
+                StartRequest(
+                    Path(scratch) / "server", "memory", (Listener("plain"),), 200, consumers=ConsumerRequest("jms")
+                )
+            )
             measure(server, records)
         finally:
             server.stop()

@@ -18,7 +18,7 @@ from pathlib import Path
 from synthetic_run import Wanted, make
 
 TURNS = 3
-LIMIT_S, SECOND_RUN_LIMIT_S = 15.0, 3.0
+LIMIT_S, SECOND_RUN_LIMIT_S = 5.0, 1.0
 QUICK = Wanted(messages=100_000, rate=10_000, streams=100, lost=12, duplicate=7, reordered=5, processes=1)
 
 

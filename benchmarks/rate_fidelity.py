@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from harness import EngineRun, fan_in, loopback, report, whole_seconds
 
-from telemark.model.plan import Load
+from telemark.model.plan.shapes.paced import Paced
 
 RATE, SECONDS = 20_000, 15
 LIMIT = 0.01
@@ -21,7 +21,7 @@ def send_delay_ms(deliveries: pa.Table, share: float) -> float:
 
 def main() -> None:
     """Send at the rate and look at every second."""
-    with loopback() as ports, EngineRun(fan_in(ports["plain"], 1000, Load("paced", rate=RATE))) as run:
+    with loopback() as ports, EngineRun(fan_in(ports["plain"], 1000, Paced(rate=RATE))) as run:
         run.ready()
         run.begin()
         run.sleep_until(SECONDS + 0.3)

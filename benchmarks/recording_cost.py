@@ -9,7 +9,7 @@ import statistics
 
 from harness import EngineRun, fan_in, loopback, lost, report, whole_seconds
 
-from telemark.model.plan import Load
+from telemark.model.plan.shapes.windowed import Windowed
 
 WINDOW, REFILL, SECONDS, TURNS = 40_000, 10_000, 3, 5  # so many outstanding give the greatest rate
 LIMIT = 0.15
@@ -17,7 +17,7 @@ LIMIT = 0.15
 
 def rate(port: int, record: bool) -> tuple[float, int]:
     """Messages received a second, and messages lost (recorded runs only)."""
-    load = Load("windowed", window=WINDOW, refill=REFILL)
+    load = Windowed(window=WINDOW, refill=REFILL)
     with EngineRun(fan_in(port, 1000, load, connect_rate=0, record_deliveries=record)) as run:
         run.ready()
         run.begin()

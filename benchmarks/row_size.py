@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness import EngineRun, fan_in, loopback, report
 
-from telemark.model.plan import Load
+from telemark.model.plan.shapes.paced import Paced
 from telemark.store.reader import record_files
 
 RATE, PUBLISHERS, SECONDS = 20_000, 1_000, 20
@@ -13,7 +13,7 @@ LIMIT = 12.0
 
 def main() -> None:
     """Run paced load and weigh the files."""
-    load = Load("paced", rate=RATE)
+    load = Paced(rate=RATE)
     with loopback() as ports, EngineRun(fan_in(ports["plain"], PUBLISHERS, load, connect_rate=0)) as run:
         run.ready()
         run.begin()

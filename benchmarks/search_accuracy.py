@@ -15,15 +15,15 @@ from pathlib import Path
 
 from harness import report
 
+from telemark.campaigns import CampaignOptions, run_campaign
+from telemark.campaigns.peak.attempts import Attempts
+from telemark.campaigns.peak.bracket import Limits, Stage, Try
+from telemark.campaigns.peak.find import TryResult, find_peak
+from telemark.campaigns.peak.probe import Probe
+from telemark.campaigns.peak.rule import judge_try, rule_for
 from telemark.catalog import load, plan_points
 from telemark.pipeline import analyze
-from telemark.runner import CampaignOptions, run_campaign
 from telemark.runner.progress import Silence
-from telemark.runner.search.attempts import Attempts
-from telemark.runner.search.bracket import Limits, Stage, Try
-from telemark.runner.search.peak import Judged, find_peak
-from telemark.runner.search.probe import Probe
-from telemark.runner.search.rule import judge_try, rule_for
 from telemark.store.result_reader import ResultTables
 
 CASE, SERVER = "messagesight/FANIN.Q0.SHARED", "mosquitto"
@@ -72,7 +72,7 @@ def sweep(probe: Probe, rule: Sequence[str], rates: Sequence[float], out: Path) 
     return peak
 
 
-def settled(probe: Probe, rule: Sequence[str], rate: float, out: Path, name: str) -> Judged:
+def settled(probe: Probe, rule: Sequence[str], rate: float, out: Path, name: str) -> TryResult:
     """A run of a rate that says something about the server; the last of a few if none does."""
     number = 0
     while (last := judged(probe, rule, rate, out, f"{name}-{number}")).unclear and number < last.patience:
@@ -80,7 +80,7 @@ def settled(probe: Probe, rule: Sequence[str], rate: float, out: Path, name: str
     return last
 
 
-def judged(probe: Probe, rule: Sequence[str], rate: float, out: Path, name: str) -> Judged:
+def judged(probe: Probe, rule: Sequence[str], rate: float, out: Path, name: str) -> TryResult:
     """One full-length run of a rate."""
     outcome = run_campaign([probe.plan(Try(rate, Stage.CONFIRM), 0)], [SERVER], out, campaign=name)
     analyze([outcome.folder])

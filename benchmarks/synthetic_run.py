@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from telemark.store.run_file import RunFile
+from telemark.store.documents.run import RunFile
 from telemark.store.schemas import DELIVERIES
 from telemark.store.writer import RecordWriter
 

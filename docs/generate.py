@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import click
 
 REFERENCE = Path(__file__).parent / "reference"
+DASHBOARDS = "../monitoring/grafana/dashboards"
 
 
 def command_line() -> str:
@@ -42,21 +44,34 @@ def _command(command: click.Command, context: click.Context) -> list[str]:
 def _exit_codes() -> str:
     from telemark.errors import ExitCode  # noqa: PLC0415
 
-    rows = [f"| {code.value} | {code.name.lower().replace('_', ' ')} |" for code in ExitCode]
+    rows = [f"| {code.value} | {code.meaning} |" for code in ExitCode]
     return "\n".join(["Exit codes:", "", "| code | meaning |", "|---|---|", *rows])
 
 
 def pages() -> dict[str, Callable[[], str]]:
     """Page name -> function that writes it."""
+    import report_coverage  # noqa: PLC0415 - the file beside this one
+
+    from telemark.bed.bed_file import bed_file  # noqa: PLC0415
     from telemark.catalog.describe import scenario_file  # noqa: PLC0415
+    from telemark.report import json_schema  # noqa: PLC0415
+    from telemark.runner.monitor import dashboards, metrics  # noqa: PLC0415
     from telemark.store.describe import health, result_tables, run_folder  # noqa: PLC0415
 
     return {
         "command-line.md": command_line,
         "scenario-file.md": scenario_file,
+        "bed-file.md": bed_file,
         "run-folder.md": run_folder,
         "result-tables.md": result_tables,
         "health.md": health,
+        "monitoring.md": metrics.reference_page,
+        "score-card.schema.json": json_schema.render,
+        "../coverage.md": report_coverage.page,
+        **{
+            f"../monitoring/grafana/dashboards/{board.name}.json": partial(dashboards.render, board)
+            for board in dashboards.BOARDS
+        },
     }
 
 

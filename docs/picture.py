@@ -16,13 +16,14 @@ from playwright.sync_api import sync_playwright
 from telemark.report import html
 from telemark.report.build import build_report
 
-WIDTH, HEIGHT = 1240, 1250
+WIDTH, HEIGHT = 1320, 1250
 # Score card, warnings, then the first figures: of the scenario if it has any, else of the first run.
 # Only what does not bear on trust is left out: notes on sizes, long texts and further tables.
 ARRANGE = """() => {
   const all = (what) => [...document.querySelectorAll(what)];
   all('.notices li:not(.danger):not(.caution), section section > p, footer').forEach((item) => item.remove());
   all('.card:not(:has(.score-card)):not(:has(.notices))').forEach((card) => card.remove());
+  all('.card:has(.notices)').filter((card) => !card.querySelector('.notices li')).forEach((card) => card.remove());
   const figures = document.querySelector('.charts');
   if (figures && figures.closest('details')) figures.closest('details').open = true;
   telemarkPage.drawAll();

@@ -36,19 +36,16 @@ class Batch:
     def table(self) -> str: ...
     @property
     def rows(self) -> int: ...
-    @property
-    def encoded(self) -> bool:
-        """Whether its columns are Parquet pages already, as a RecordFile takes them."""
     def columns(self) -> Sequence[Column]:
-        """Made anew by every call: of an encoded batch by decoding it."""
+        """Made anew by every call; rows of messages are decoded for it."""
 
 class RecordFile:
-    """A Parquet file of encoded batches, written without help of Python. Raises OSError."""
+    """A Parquet file of one table, written without help of Python. Raises OSError."""
 
     def __init__(self, path: Path) -> None:
         """The file is made when the first batch is written."""
     def write(self, batch: Batch) -> None:
-        """Add rows; all batches of a file are of one table. ValueError: the batch is not encoded."""
+        """Add rows; all batches of a file are of one table."""
     def close(self) -> None:
         """Write the rest and what a reader needs."""
 
@@ -61,8 +58,8 @@ class Engine:
         """Start the reactor threads and begin connecting and subscribing at the plan's rate. Returns at once."""
     def begin(self, start_ns: int) -> None:
         """Send by the plan's load shape from this CLOCK_MONOTONIC time on, for `send_for_s`."""
-    def set_rate(self, rate: float) -> None:
-        """New aggregate rate from now on, without a jump: the schedule continues from its present point."""
+    def set_rate(self, rate: float, at_ns: int = 0) -> int:
+        """New aggregate rate from `at_ns` on, or from now on when that has passed, without a jump; returns which."""
     def credit(self, messages: int) -> None:
         """Windowed load with relayed credits: so many messages were received elsewhere; send as many."""
     def halt(self) -> None:
@@ -91,6 +88,32 @@ class Loopback:
         """True when it has stopped."""
     def stop(self) -> None: ...
 
+class ClockResponder:
+    """The runner's side of clock exchanges: answers every question that a key vouches for with CLOCK_MONOTONIC.
+
+    Its thread is native. Raises OSError when it cannot listen."""
+
+    def __init__(self, address: tuple[str, int]) -> None: ...
+    def admit(self, line: int, key: bytes) -> None:
+        """Answer questions of this line from now on."""
+    def dismiss(self, line: int) -> None:
+        """Answer it no more."""
+    def close(self) -> None:
+        """Stop answering."""
+
+class ClockAsker:
+    """The host's side of clock exchanges: asks until it is closed and keeps every exchange until it is taken.
+
+    Its thread is native. The first `burst` questions follow each other at once."""
+
+    def __init__(
+        self, address: tuple[str, int], line: int, key: bytes, *, every_s: float, patience_s: float, burst: int
+    ) -> None: ...
+    def drain(self) -> tuple[list[int], list[int], list[int]]:
+        """Columns asked_ns, told_ns and answered_ns of the exchanges since the last call."""
+    def close(self) -> None:
+        """Ask no more."""
+
 def monotonic_ns() -> int:
     """CLOCK_MONOTONIC in nanoseconds: the clock of every time in a run folder."""
 
@@ -102,3 +125,36 @@ def topic_matches(filter: str, topic: str) -> bool:
 
 def decode(data: bytes, version: str) -> list[str]:
     """Debug text of every MQTT packet in the bytes; raises ValueError on malformed input. For tests and fuzzing."""
+
+class ReceivedPacket:
+    """A packet from a server; fields that its kind does not have are empty."""
+
+    @property
+    def kind(self) -> str:
+        """connack, publish or other."""
+    @property
+    def code(self) -> int:
+        """Return code of a CONNACK."""
+    @property
+    def topic(self) -> str: ...
+    @property
+    def payload(self) -> bytes: ...
+    @property
+    def retain(self) -> bool: ...
+
+def encode_connect(
+    client_id: str, keep_alive_s: int = 0, username: str | None = None, password: bytes | None = None
+) -> bytes:
+    """CONNECT of MQTT 3.1.1 with a clean session. Raises ValueError for what MQTT cannot say."""
+
+def encode_subscribe(filters: Sequence[str]) -> bytes:
+    """SUBSCRIBE at QoS 0. Raises ValueError for a filter that is none."""
+
+def encode_pingreq() -> bytes:
+    """PINGREQ."""
+
+def encode_disconnect() -> bytes:
+    """DISCONNECT."""
+
+def decode_packet(data: bytes) -> tuple[ReceivedPacket, int] | None:
+    """The MQTT 3.1.1 packet at the front of the data and its length; None: not complete. Raises ValueError."""

@@ -12,18 +12,29 @@ from enum import IntEnum
 class ExitCode(IntEnum):
     """Exit codes of the command line, documented for CI use."""
 
-    PASSED = 0
-    THRESHOLD_FAILED = 1
-    USAGE = 2  # unknown option or argument (the command-line parser's own code)
-    BAD_CONFIG = 3  # scenario, plan or option value that cannot be used
-    MISSING_REQUIREMENT = 4  # Java, a server program, a file limit: something this host lacks
-    SERVER_FAILED = 5  # the server did not start, refused us or died
-    ENGINE_FAILED = 6  # the load engine or a consumer broke: the instrument's own fault
-    BAD_DATA = 7  # a run folder that cannot be read
-    NO_VERDICT = 8  # the run ended, but its numbers do not allow a verdict
-    CONSUMER_FAILED = 9  # a back-end (JMS) consumer could not start, connect or subscribe
-    NOT_COMPARABLE = 10  # two campaigns that differ in what must be equal
-    INTERRUPTED = 130
+    meaning: str
+
+    def __new__(cls, value: int, meaning: str) -> ExitCode:
+        """A number with the sentence the reference prints."""
+        code = int.__new__(cls, value)
+        code._value_ = value
+        code.meaning = meaning
+        return code
+
+    PASSED = 0, "everything asked for was done, and every threshold passed"
+    THRESHOLD_FAILED = 1, "a threshold failed, or a comparison found something worse"
+    USAGE = 2, "unknown option or argument"
+    BAD_CONFIG = 3, "a scenario, plan or option value that cannot be used"
+    MISSING_REQUIREMENT = 4, "this host lacks something: Java, a server program, a file limit, disk space"
+    SERVER_FAILED = 5, "the server did not start, refused us or died"
+    ENGINE_FAILED = 6, "the load engine failed: nothing is said about the server"
+    BAD_DATA = 7, "a run folder that cannot be read"
+    NO_VERDICT = 8, "the run ended, but its numbers do not allow a verdict"
+    CONSUMER_FAILED = 9, "a back-end consumer could not start, connect or subscribe"
+    NOT_COMPARABLE = 10, "two campaigns that differ in what must be equal"
+    HOST_LOST = 11, "a host of the bed could not be reached or was lost: nothing is said about the server"
+    INTERNAL_ERROR = 70, "a defect of Telemark; the message names the file with the traceback"
+    INTERRUPTED = 130, "interrupted by Ctrl-C, SIGTERM or a closed pipe"
 
 
 class TelemarkError(Exception):
@@ -71,7 +82,7 @@ class EngineError(TelemarkError):
 
 
 class ConsumerError(TelemarkError):
-    """A back-end consumer (JMS) failed."""
+    """A back-end consumer failed."""
 
     exit_code = ExitCode.CONSUMER_FAILED
 
@@ -86,3 +97,9 @@ class NotComparableError(TelemarkError):
     """Two campaigns differ in something that must be equal for a comparison."""
 
     exit_code = ExitCode.NOT_COMPARABLE
+
+
+class HostLostError(TelemarkError):
+    """A host of the bed is gone: its agent, its machine or the network between."""
+
+    exit_code = ExitCode.HOST_LOST

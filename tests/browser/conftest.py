@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.support.requirements import require
+from tests.support.waiting import PATIENCE_S
+
 # Without these Chromium, run as root, refuses to start or asks its maker's hosts for updates.
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -22,8 +25,7 @@ FLAGS = (
 def chromium() -> Iterator[Browser]:
     """One browser for all tests; the system's, nothing is downloaded."""
     program = os.environ.get("TELEMARK_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("no Chromium on this host: apt install chromium")
+    require(program, "no Chromium on this host: apt install chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
         yield browser
@@ -43,6 +45,7 @@ class Watched:
 def watched(chromium: Browser) -> Iterator[Watched]:
     """A fresh page of desktop size whose errors and requests are recorded."""
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(PATIENCE_S * 1000)
     found = Watched(page)
     page.on(
         "console", lambda message: found.errors.append(message.text) if message.type in ("error", "warning") else None

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from telemark.report.serve import ReportServer, make_server
-from telemark.store.live_file import LiveFile
+from telemark.store.documents.live import LiveFile
 from tests.browser.conftest import Watched
 from tests.support.synthetic import make_campaign
 from tests.support.synthetic_tables import FakeRun

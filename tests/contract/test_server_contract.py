@@ -1,7 +1,7 @@
 """One contract, every server: what an adapter promises is tried on the real program.
 
 The servers of the reports are tried always, the others with TELEMARK_TEST_SERVERS=all (or their names). A server that
-is not installed here is skipped with the way to get it; TELEMARK_REQUIRE_SERVERS names those that must not be skipped.
+is not installed here is skipped with the way to get it; on CI that is a failure.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ import pytest
 from telemark.model.plan import Endpoint, Profile
 from telemark.servers import registry
 from telemark.servers.contract import CAPABILITIES, Listener, ServerAdapter, StartRequest
+from telemark.store.health_metrics import COUNTER_METRICS
 from tests.support.paho_device import PahoDevice
+from tests.support.requirements import require, require_program
+from tests.support.waiting import PATIENCE_S, eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(240)]
 
@@ -29,14 +32,12 @@ CORE = ("loopback", "mosquitto", "rabbitmq", "activemq", "artemis")  # those of 
 ALSO = os.environ.get("TELEMARK_TEST_SERVERS", "")  # names separated by commas, or "all"
 SERVERS = [name for name in registry.names() if name in CORE or name in ALSO.split(",") or ALSO == "all"]
 SERVERS = [name for name in SERVERS if name != "remote"]
-COUNTERS = {"messages_in", "messages_out", "messages_dropped", "connections", "subscriptions"} | {
-    "buffered_messages",
-    "buffered_hwm",
-    "bytes_in",
-    "bytes_out",
-}
-REQUIRED = os.environ.get("TELEMARK_REQUIRE_SERVERS", "").split(",")
-SMALL = {"heap": "512m"}  # the machine is shared
+COUNTERS = set(COUNTER_METRICS)
+
+
+def small(name: str) -> dict[str, str]:
+    """A small Java heap where there is one: the machine is shared."""
+    return registry.share_options([name, "activemq"], {"heap": "512m"})[name]  # type: ignore[return-value]
 
 
 @dataclass
@@ -55,12 +56,9 @@ class Running:
 
 def start(name: str, folder: Path, *, durable: bool, secure: bool) -> Running:
     """Start a server with every kind of listener it offers, or with a plain one only."""
-    adapter = registry.make(name, SMALL)
+    adapter = registry.make(name, small(name))
     found = adapter.availability()
-    if not found.available:
-        if name in REQUIRED:
-            pytest.fail(f"{name} must be installed here: {found.how_to_get}")
-        pytest.skip(f"{name} is not installed: {found.how_to_get}")
+    require(found.available, f"{name} is not installed: {found.how_to_get}")
     kinds = ["none"]
     if secure:
         kinds += [kind for kind, need in (("tls", "tls-1.2"), ("psk", "psk")) if need in adapter.capabilities()]
@@ -83,16 +81,6 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     running = start(request.param, tmp_path_factory.mktemp(request.param), durable=True, secure=True)
     yield running
     running.adapter.stop()
-
-
-def wait_until(condition: object, timeout_s: float) -> bool:
-    """Poll a condition."""
-    deadline = time.monotonic() + timeout_s
-    while not condition():  # type: ignore[operator]
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def gone(pids: list[int]) -> bool:
@@ -139,8 +127,7 @@ def test_a_psk_listener_takes_a_message(server: Running) -> None:
     """A device with a pre-shared key of the run's key file can publish."""
     if "psk" not in server.adapter.endpoints():
         pytest.skip(f"{server.adapter.name} offers no PSK")
-    if shutil.which("mosquitto_pub") is None:
-        pytest.skip("mosquitto_pub is not installed, and Python 3.11 cannot do PSK")
+    require_program("mosquitto_pub")  # Python 3.11 cannot do PSK
     endpoint = server.endpoint("psk")
     identity, key = Path(endpoint.tls.psk_file).read_text().splitlines()[3].split(":")
     with PahoDevice(server.endpoint(), "sub-psk") as subscriber:
@@ -149,7 +136,7 @@ def test_a_psk_listener_takes_a_message(server: Running) -> None:
         subprocess.run(
             ["mosquitto_pub", *address, "--tls-version", "tlsv1.2", "-t", "round/psk", "-m", "psk", "-q", "1"],
             check=True,
-            timeout=20,
+            timeout=PATIENCE_S,
         )
 
         assert subscriber.wait_for(1) == [b"psk"]
@@ -168,10 +155,11 @@ def test_mqtt_5_is_spoken_exactly_when_it_is_claimed(server: Running) -> None:
     if server.offers("mqtt-5"):
         assert connects()
     else:
+        require_program("mosquitto_pub")
         refused = subprocess.run(
             ["mosquitto_pub", "-V", "mqttv5", "-t", "five", "-m", "x", "-q", "1", "-p", str(server.endpoint().port)],
             capture_output=True,
-            timeout=20,
+            timeout=PATIENCE_S,
             check=False,
         )
         assert refused.returncode != 0
@@ -207,7 +195,7 @@ def test_shared_subscriptions_deliver_each_message_once(server: Running, version
         for payload in wanted:
             publisher.publish(topic, payload, 1)
 
-        assert wait_until(lambda: len(first.received) + len(second.received) >= 10, 10)
+        assert eventually(lambda: len(first.received) + len(second.received) >= 10)
         got = [each.payload for member in (first, second) for each in member.received]
         assert sorted(wanted) == sorted(got)
 
@@ -221,7 +209,7 @@ def settled(server: Running) -> bool:
 
 def test_its_counters_are_plausible_and_never_made_up(server: Running) -> None:
     """Counters have contract names, are not negative, and grow by what passed through where they exist."""
-    assert wait_until(lambda: settled(server), 20)
+    assert eventually(lambda: settled(server))
     before = dict(server.adapter.counters())
     with (
         PahoDevice(server.endpoint(), "count-sub") as subscriber,
@@ -240,12 +228,57 @@ def test_its_counters_are_plausible_and_never_made_up(server: Running) -> None:
                 if name in before or name in now
             )
 
-        assert wait_until(grown, 15), f"before {before}, now {server.adapter.counters()}"
+        assert eventually(grown), f"before {before}, now {server.adapter.counters()}"
         now = server.adapter.counters()
         assert now.keys() <= COUNTERS
         assert all(value >= 0 for value in now.values())
         if "connections" in now:
-            assert wait_until(lambda: server.adapter.counters().get("connections", 0) >= 2, 10)
+            assert eventually(lambda: server.adapter.counters().get("connections", 0) >= 2)
+
+
+@pytest.mark.parametrize("name", ["rabbitmq", "activemq", "artemis"])
+def test_the_fullest_queue_is_told(name: str, tmp_path: Path) -> None:
+    """Of two absent devices one is owed more: the largest queue is its, and what is buffered is the sum."""
+    server = start(name, tmp_path, durable=True, secure=False)
+    try:
+        for owed in (7, 3):
+            with PahoDevice(server.endpoint(), f"owed-{owed}", clean=False) as absent:
+                absent.subscribe(f"owed/{owed}", 1)
+        with PahoDevice(server.endpoint(), "owing") as publisher:
+            for owed in (7, 3):
+                for number in range(owed):
+                    publisher.publish(f"owed/{owed}", b"%d" % number, 1)
+
+        def told() -> bool:
+            now = server.adapter.counters()
+            return (now.get("largest_queue"), now.get("buffered_messages")) == (7, 10)
+
+        assert eventually(told), server.adapter.counters()
+    finally:
+        server.adapter.stop()
+
+
+@pytest.mark.parametrize("name", ["loopback", "mosquitto", "rabbitmq", "artemis"])
+def test_a_queue_keeps_no_more_than_it_may(name: str, tmp_path: Path) -> None:
+    """With max_queued_messages an absent device gets so many messages, and the others were dropped."""
+    adapter = registry.make(name, small(name) | {"max_queued_messages": 5})
+    require(adapter.availability().available, f"{name} is not installed")
+    adapter.start(StartRequest(tmp_path, strongest_profile(adapter), (Listener("plain"),), devices=20))
+    try:
+        endpoint = adapter.endpoints()["plain"]
+        with PahoDevice(endpoint, "limited", clean=False) as absent:
+            absent.subscribe("limited", 1)
+        with PahoDevice(endpoint, "flood") as publisher:
+            for number in range(40):
+                publisher.publish("limited", b"%d" % number, 1)
+            with PahoDevice(endpoint, "limited", clean=False) as back:
+                back.wait_for(5)
+                back.subscribe("last", 1)
+                publisher.publish("last", b"last", 1)
+                assert eventually(lambda: back.received and back.received[-1].payload == b"last")
+                assert len(back.received) == 6
+    finally:
+        adapter.stop()
 
 
 def test_two_instances_run_side_by_side_and_one_may_crash(server: Running, tmp_path: Path) -> None:
@@ -292,7 +325,7 @@ def test_acknowledged_means_synchronised_where_fsync_is_claimed(server: Running,
             before = synchronised()
             for number in range(5):
                 publisher.publish("synced", b"%d" % number, 1)
-            assert wait_until(lambda: synchronised() - before >= 5, 10), synchronised()
+            assert eventually(lambda: synchronised() - before >= 5), synchronised()
 
 
 @contextmanager
@@ -309,7 +342,7 @@ def traced_syncs(pids: Sequence[int], log: Path) -> Iterator[Callable[[], int]]:
         yield lambda: sum("sync(" in line for line in log.read_text().splitlines())
     finally:
         tracer.terminate()
-        tracer.communicate(timeout=20)
+        tracer.communicate(timeout=PATIENCE_S)
 
 
 def test_a_session_survives_a_restart_where_that_is_claimed(server: Running) -> None:

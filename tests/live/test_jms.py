@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import threading
 import time
@@ -15,26 +14,35 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from telemark.campaigns import CampaignOptions, run_campaign
 from telemark.catalog import load, plan_points
-from telemark.consumers.jms import JmsApplication
+from telemark.consumers.jms.application import JmsApplication
+from telemark.consumers.jms.plan import JmsConsumers
 from telemark.errors import ConsumerError, ExitCode
-from telemark.model.plan import JmsConsumers, RunPlan
+from telemark.model.plan import RunPlan
 from telemark.pipeline import analyze
-from telemark.runner import CampaignOptions, run_campaign
 from telemark.runner.capability import describe_missing
 from telemark.runner.conductor import RunControl
 from telemark.runner.phases import Phase
 from telemark.servers import registry
 from telemark.servers.certificates import make_certificates
-from telemark.servers.contract import JmsAccess, Listener, ServerAdapter, StartRequest
+from telemark.servers.contract import ConsumerRequest, Listener, ServerAdapter, StartRequest
+from telemark.servers.jms import JmsAccess
 from telemark.store.result_reader import ResultTables
+from tests.support.requirements import require_program
+from tests.support.waiting import PATIENCE_S, eventually
 
 pytestmark = [
     pytest.mark.live,
     pytest.mark.spark,
     pytest.mark.timeout(900),
-    pytest.mark.skipif(shutil.which("mvn") is None, reason="the JMS consumer and its servers are fetched with Maven"),
 ]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _maven() -> None:
+    """The JMS consumer and its servers are fetched with Maven."""
+    require_program("mvn")
 
 
 def jms_points() -> list[RunPlan]:
@@ -68,7 +76,7 @@ def test_no_jms_case_leaves_the_list_unnoticed() -> None:
 @pytest.mark.parametrize("server", ["artemis", "activemq"])
 def test_every_jms_case_delivers_everything_to_the_right_consumers(server: str, tmp_path: Path) -> None:
     """Zero lost; nothing twice where the consumer says what is done; every consumer takes part."""
-    points = runnable_on(server)
+    points = [point for point in runnable_on(server) if "ha-pair" not in point.needs]  # test_artemis_pair.py runs those
     outcome = run_campaign(points, [server], tmp_path, campaign="jms", options=CampaignOptions(keep_going=True))
     assert {run.run: run.reason for run in outcome.runs if run.state != "complete"} == {}
     analyze([outcome.folder])
@@ -85,8 +93,7 @@ def check_point(row: Mapping[str, Any], plan: RunPlan) -> None:
     assert plan.consumers is not None
     assert row["sent"] > 0, row["run"]
     assert row["lost"] == 0, row["run"]
-    assert row["received"] == row["owed"] + row["duplicate"], row["run"]
-    assert row["received_rate"] > 0, row["run"]
+    assert row["received"] == row["owed"] + row["duplicate"] > 0, row["run"]
     if plan.consumers.acknowledge in ("client", "transacted"):
         assert row["duplicate"] == 0, row["run"]
     assert row["subscribers"] == plan.consumers.count, row["run"]
@@ -147,7 +154,7 @@ def activemq(tmp_path_factory: pytest.TempPathFactory) -> Any:
     adapter: ServerAdapter = registry.make("activemq")
     adapter.prepare()
     folder = tmp_path_factory.mktemp("activemq")
-    adapter.start(StartRequest(folder, "memory", (Listener("plain"),), devices=300, jms=True))
+    adapter.start(StartRequest(folder, "memory", (Listener("plain"),), devices=300, consumers=ConsumerRequest("jms")))
     yield adapter
     adapter.stop()
 
@@ -177,7 +184,7 @@ def test_a_wrong_jar_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     wrong.write_bytes(b"not a jar")
     monkeypatch.setenv("TELEMARK_JMS_JAR", str(wrong))
 
-    with pytest.raises(ConsumerError, match=r"wrong\.jar\) ended with exit code 1"):
+    with pytest.raises(ConsumerError, match=r"wrong\.jar\) ended with status 1"):
         application(tmp_path, JmsAccess("artemis", "tcp://127.0.0.1:9")).start()
 
 
@@ -194,7 +201,7 @@ def test_every_way_of_receiving_gets_every_message(
     activemq: ServerAdapter, tmp_path: Path, acknowledge: str, receive: str
 ) -> None:
     """Few messages through every acknowledge mode, listener and blocking, in one JVM each."""
-    access = activemq.jms()
+    access = activemq.access("jms")
     assert access is not None
     topic = f"{acknowledge}/{receive}/#"
     consumers = application(
@@ -203,9 +210,7 @@ def test_every_way_of_receiving_gets_every_message(
     consumers.start()
     consumers.go(time.monotonic_ns())
     publish(activemq, f"{acknowledge}/{receive}/x", 50)
-    deadline = time.monotonic() + 20
-    while consumers.received() < 50 and time.monotonic() < deadline:
-        time.sleep(0.1)
+    assert eventually(lambda: consumers.received() >= 50)
     consumers.stop()
 
     assert pq.read_table(tmp_path / "deliveries").num_rows == 50
@@ -219,7 +224,7 @@ def publish(server: ServerAdapter, topic: str, count: int) -> None:
     client.connect(endpoint.host, endpoint.port)
     client.loop_start()
     for _ in range(count):
-        client.publish(topic, bytes(32), qos=1).wait_for_publish(10)
+        client.publish(topic, bytes(32), qos=1).wait_for_publish(PATIENCE_S)
     client.disconnect()
     client.loop_stop()
 
@@ -229,23 +234,23 @@ def with_tls(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     adapter: ServerAdapter = registry.make(request.param)
     adapter.prepare()
     folder = tmp_path_factory.mktemp("tls")
-    adapter.start(StartRequest(folder, "memory", (Listener("plain"),), devices=10, jms=True, jms_tls=True))
+    adapter.start(
+        StartRequest(folder, "memory", (Listener("plain"),), devices=10, consumers=ConsumerRequest("jms", tls=True))
+    )
     yield adapter
     adapter.stop()
 
 
 def test_consumers_receive_over_tls_and_verify_the_server(with_tls: ServerAdapter, tmp_path: Path) -> None:
     """The right authority: messages arrive. Another one: refused, unless the user asked not to verify."""
-    access = with_tls.jms()
+    access = with_tls.access("jms")
     assert access is not None
     assert access.tls is not None
     consumers = application(tmp_path, access, count=1, topic="secret/#")
     consumers.start()
     consumers.go(time.monotonic_ns())
     publish(with_tls, "secret/x", 20)
-    deadline = time.monotonic() + 20
-    while consumers.received() < 20 and time.monotonic() < deadline:
-        time.sleep(0.1)
+    assert eventually(lambda: consumers.received() >= 20)
     consumers.stop()
     assert pq.read_table(tmp_path / "deliveries").num_rows == 20
 
@@ -261,7 +266,7 @@ def test_consumers_receive_over_tls_and_verify_the_server(with_tls: ServerAdapte
 
 def test_a_server_that_runs_elsewhere_is_reached_by_its_jms_url(activemq: ServerAdapter, tmp_path: Path) -> None:
     """`remote` with jms_url and jms_provider: the whole run, through the runner."""
-    access, endpoint = activemq.jms(), activemq.endpoints()["plain"]
+    access, endpoint = activemq.access("jms"), activemq.endpoints()["plain"]
     assert access is not None
     (point, *_) = plan_points(load().find("messagesight/FANIN.Q0.JMS.PARTITIONS"), "quick", {"duration": 2})
     url = f"mqtt://{endpoint.host}:{endpoint.port}"
@@ -272,9 +277,25 @@ def test_a_server_that_runs_elsewhere_is_reached_by_its_jms_url(activemq: Server
     assert pq.read_table(outcome.runs[0].folder / "deliveries").num_rows > 0
 
 
+def test_an_older_client_receives_through_the_javax_build(activemq: ServerAdapter, tmp_path: Path) -> None:
+    """The same sources built for javax.jms, with ActiveMQ's own javax client."""
+    access = activemq.access("jms")
+    assert access is not None
+    consumers = application(tmp_path, replace(access, api="javax"), count=1, topic="older/#")
+    consumers.start()
+    consumers.go(time.monotonic_ns())
+    publish(activemq, "older/x", 20)
+    deadline = time.monotonic() + 20
+    while consumers.received() < 20 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    consumers.stop()
+
+    assert pq.read_table(tmp_path / "deliveries").num_rows == 20
+
+
 def test_the_clock_of_the_jvm_is_the_engines_clock(activemq: ServerAdapter, tmp_path: Path) -> None:
     """`start` refuses a JVM whose nanoTime is not CLOCK_MONOTONIC; here it must agree."""
-    access = activemq.jms()
+    access = activemq.access("jms")
     assert access is not None
     consumers = application(tmp_path, access, count=1)
     consumers.start()

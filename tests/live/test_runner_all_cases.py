@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from telemark.campaigns import CampaignOptions, CampaignOutcome, run_campaign
 from telemark.catalog import load, plan_points
 from telemark.model.plan import RunPlan
-from telemark.runner.campaign import CampaignOptions, CampaignOutcome, run_campaign
-from telemark.store.run_file import RunFile
+from telemark.store.documents.run import RunFile
 from tests.support.integrity import count
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(400)]
 
-CASES = [scenario for scenario in load().scenarios() if not scenario.uses_jms and not scenario.needs_ha]
+CASES = [scenario for scenario in load().scenarios() if scenario.consumers is None and not scenario.needs_ha]
 
 
 def shortened(plan: RunPlan) -> RunPlan:

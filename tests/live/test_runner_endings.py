@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from telemark.store.documents.run import RunFile
 from telemark.store.reader import damaged_files, read_records
-from telemark.store.run_file import RunFile
+from tests.support.requirements import require
 from tests.support.telemark_program import TelemarkProgram, runs
+from tests.support.waiting import PROMPT_S, eventually
 
 pytestmark = pytest.mark.live
 
@@ -101,7 +103,7 @@ PHASES = [
 def test_an_interruption_leaves_no_process_and_a_readable_folder(
     tmp_path: Path, phase: str, phases: str, connect_rate: float, faults: str
 ) -> None:
-    """Exit code 130, state interrupted, within five seconds, in every phase."""
+    """Exit code 130, state interrupted, promptly, in every phase."""
     with start(tmp_path, phases, connect_rate, faults) as program:
         program.wait_for_phase(phase)
         started = time.monotonic()
@@ -111,13 +113,13 @@ def test_an_interruption_leaves_no_process_and_a_readable_folder(
         facts = assert_readable(run_folder(tmp_path))
 
         assert code == 130
-        assert took < 5
+        assert took < PROMPT_S
         assert facts.state == "interrupted"
         assert phase in facts.phases
         assert program.survivors() == []
 
 
-def test_a_server_killed_in_the_middle_fails_the_run_within_five_seconds(tmp_path: Path) -> None:
+def test_a_server_killed_in_the_middle_fails_the_run_promptly(tmp_path: Path) -> None:
     """Exit code 5; the reason names the server; what was received before is there."""
     with start(tmp_path, "measure_s = 60") as program:
         program.wait_for_phase("measure")
@@ -128,7 +130,7 @@ def test_a_server_killed_in_the_middle_fails_the_run_within_five_seconds(tmp_pat
         code = program.wait()
         facts = assert_readable(run_folder(tmp_path))
 
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < PROMPT_S
         assert code == 5
         assert facts.state == "failed"
         assert "server loopback died in phase measure" in (facts.reason or "")
@@ -153,21 +155,17 @@ def test_an_engine_process_killed_in_the_middle_fails_the_run(tmp_path: Path) ->
 
 
 def test_nothing_outlives_a_runner_that_is_killed(tmp_path: Path) -> None:
-    """`kill -9` of the runner: engine processes see their input end, close their records and go."""
+    """`kill -9` of the runner: engine processes close their records, and the server goes too."""
     with start(tmp_path, "measure_s = 60") as program:
         program.wait_for_phase("measure")
         engines = program.children_named("telemark.runner.engine_process")
         program.child.kill()
         program.child.wait()
-        deadline = time.monotonic() + 10
-        while any(map(runs, engines)) and time.monotonic() < deadline:
-            time.sleep(0.05)
 
-        assert not any(map(runs, engines))
+        assert eventually(lambda: not any(map(runs, engines)))
+        assert eventually(lambda: program.survivors(0) == [])
         assert RunFile.read(run_folder(tmp_path)).state == "running"  # nobody was left to close it
         assert read_records(run_folder(tmp_path), "senders").num_rows == 20
-        for process in program.survivors(0):
-            process.kill()
 
 
 @pytest.fixture
@@ -178,8 +176,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=1m", "telemark-test", str(folder)], capture_output=True, check=False
     )
-    if mounted.returncode:
-        pytest.skip("mounting a small disk needs root")
+    require(mounted.returncode == 0, "mounting a small disk needs root")
     yield folder
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
@@ -189,7 +186,7 @@ def test_a_full_disk_fails_the_run_and_what_was_recorded_stays_readable(small_di
     file = scenario(small_disk, "measure_s = 60")
     arguments = ("run", file, "--server", "loopback", "--out", str(small_disk / "runs"), "--campaign", "c")
     with TelemarkProgram(*arguments, "--rate", "20000") as program:
-        code = program.wait(60)
+        code = program.wait()
         facts = RunFile.read(run_folder(small_disk))
 
         assert code == 4

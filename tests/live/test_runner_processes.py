@@ -13,8 +13,8 @@ from telemark.model.plan import RunPlan
 from telemark.model.slicing import HostLimits
 from telemark.runner.run_point import PointJob, run_point
 from telemark.servers import registry
+from telemark.store.documents.run import RunFile
 from telemark.store.reader import read_records
-from telemark.store.run_file import RunFile
 from tests.support.integrity import count
 
 pytestmark = pytest.mark.live

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -11,13 +10,15 @@ from pathlib import Path
 import pytest
 
 from telemark.errors import ConfigError, RequirementError, ServerError
+from telemark.host.ports import LOOPBACK, free_ports
 from telemark.servers import registry
 from telemark.servers.certificates import make_certificates
 from telemark.servers.contract import Listener, StartRequest, WithLogin
 from telemark.servers.mosquitto import Mosquitto
-from telemark.servers.ports import LOOPBACK, free_ports
 from telemark.servers.process import ServerProcess
 from telemark.servers.tiny_client import CertificateRefusedError, LoginRefusedError, UnreachableError
+from tests.support.requirements import require_program
+from tests.support.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.live
 
@@ -32,18 +33,17 @@ def request(folder: Path, listeners: tuple[Listener, ...] = PLAIN) -> StartReque
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """A Mosquitto that asks for user `device` and password `open sesame`, started by hand; gives its port."""
-    if shutil.which("mosquitto_passwd") is None:
-        pytest.skip("mosquitto is not installed")
+    require_program("mosquitto_passwd")
     folder, port = tmp_path_factory.mktemp("guarded"), free_ports(1)[0]
     passwords = folder / "passwords"
     passwords.write_text("device:open sesame\n")
-    subprocess.run(["mosquitto_passwd", "-U", str(passwords)], check=True, timeout=10)
+    subprocess.run(["mosquitto_passwd", "-U", str(passwords)], check=True, timeout=PATIENCE_S)
     lines = ["user root", f"listener {port} {LOOPBACK}", f"password_file {passwords}", "sys_interval 1"]
     (folder / "mosquitto.conf").write_text("\n".join(lines) + "\n")
-    command = [str(shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin")), "-c", "mosquitto.conf"]
+    command = [require_program("mosquitto"), "-c", "mosquitto.conf"]
     process = ServerProcess("mosquitto", command, folder / "log", directory=folder)
     process.start()
-    process.wait_for_port(LOOPBACK, port, 10)
+    process.wait_for_port(LOOPBACK, port, PATIENCE_S)
     yield port
     process.stop()
 

@@ -13,13 +13,15 @@ from typing import Any
 
 import pytest
 
-from telemark.model.plan import Group, Load, Publish, Reconnect, Secret, Subscription, Tls
+from telemark.model.plan import Group, Publish, Reconnect, Secret, Subscription, Tls
+from telemark.model.plan.shapes.batched import Batched
+from telemark.model.plan.shapes.every import Every
+from telemark.model.plan.shapes.paced import Paced
 from telemark.servers.certificates import Certificates, make_certificates, make_psk_file
 from tests.support.engine import (
     Played,
     engine_plan,
     free_port,
-    has_mosquitto,
     limited,
     mosquitto,
     play,
@@ -218,7 +220,7 @@ def test_a_resumed_session_loses_nothing(kind: str, qos: int, tmp_path: Path, se
         replace(subscriber("resume/#", qos, **keeping), client_id=f"resume-s-{qos}"),
         replace(publisher(1, qos, "resume/{index}", **keeping), client_id=f"resume-p-{qos}"),
     )
-    load = Load("paced", rate=1_000.0, limit=1_000, max_lateness_s=15.0)
+    load = Paced(rate=1_000.0, limit=1_000, max_lateness_s=60.0)
     with cutting_server(kind, qos, tmp_path, server) as port:
         played = play(engine_plan(port, *groups, load=load), received=1_000)
     messages = Counter(played.messages())
@@ -241,17 +243,15 @@ def cutting_server(kind: str, qos: int, folder: Path, server: Running) -> Iterat
         server.post("/faults", {"disconnect": cut})
         yield server.port
         server.post("/faults", {})
-    elif has_mosquitto():
+    else:
         with mosquitto(folder) as port:
             yield port
-    else:
-        pytest.skip("mosquitto is not installed")
 
 
 def test_a_lost_connection_without_a_policy_is_final(server: Running) -> None:
     """Its due messages are counted as dropped, the others go on."""
     server.post("/faults", {"disconnect": [{"client": "p0", "after": 5}]})
-    load = Load("paced", rate=500.0, limit=100, max_lateness_s=0.1)
+    load = Paced(rate=500.0, limit=100, max_lateness_s=3.0)
     played = Played(engine_plan(server.port, subscriber(), publisher(2), load=load))
     played.connect()
     played.begin()
@@ -266,7 +266,6 @@ def test_a_lost_connection_without_a_policy_is_final(server: Running) -> None:
     assert sum(row["disconnects"] for row in played.rows("counters")) == 1
 
 
-@pytest.mark.skipif(not has_mosquitto(), reason="mosquitto is not installed")
 def test_mosquitto_over_tls_and_with_pre_shared_keys(certificates: Certificates, psk: Tls, tmp_path: Path) -> None:
     """The same security against another implementation."""
     tls_port, psk_port = free_port(), free_port()
@@ -287,7 +286,6 @@ def test_mosquitto_over_tls_and_with_pre_shared_keys(certificates: Certificates,
         assert results(attempts(psk_port, devices(), psk)) == {"ok": 3}
 
 
-@pytest.mark.skipif(not has_mosquitto(), reason="mosquitto is not installed")
 def test_mosquitto_refuses_a_wrong_password(tmp_path: Path) -> None:
     """Credentials by pattern; the refusal carries the server's reason and never the password."""
     passwords = tmp_path / "passwords"
@@ -297,7 +295,7 @@ def test_mosquitto_refuses_a_wrong_password(tmp_path: Path) -> None:
     group = publisher(1, username="user{index}")
     with mosquitto(tmp_path, "allow_anonymous false", f"password_file {passwords}") as port:
         for secret, expected in (("right", "ok"), ("wrong", "refused")):
-            plan = engine_plan(port, replace(group, password=Secret(env="X")), load=Load("paced", rate=1.0))
+            plan = engine_plan(port, replace(group, password=Secret(env="X")), load=Paced(rate=1.0))
             played = Played(plan, {"publishers": secret})
             played.connect()
             played.finish()
@@ -308,7 +306,7 @@ def test_mosquitto_refuses_a_wrong_password(tmp_path: Path) -> None:
 def test_receive_maximum_of_the_server_is_honoured() -> None:
     """The built-in server disconnects whoever exceeds it; nobody is disconnected."""
     groups = subscriber("t/#", 1, version="5"), publisher(2, 1, version="5")
-    load = Load("batched", batch=200, period_ms=1_000, limit=400, max_lateness_s=15)
+    load = Batched(batch=200, period_ms=1_000, limit=400, max_lateness_s=15)
     with running(receive_maximum=3) as server:
         played = play(engine_plan(server.port, *groups, load=load))
     assert len(set(played.messages())) == 400
@@ -320,5 +318,5 @@ def test_keep_alive_pings_hold_an_idle_connection() -> None:
     idle = Group("idle", 3, client_id="k{index}", keep_alive_s=1, subscriptions=(Subscription("k"),))
     beat = Group("beat", 1, client_id="beat", publish=Publish("k"))
     with running() as server:
-        played = play(engine_plan(server.port, idle, beat, load=Load("every", every_s=2.5, limit=2)), received=6)
+        played = play(engine_plan(server.port, idle, beat, load=Every(every_s=2.5, limit=2)), received=6)
     assert played.rows("events") == []

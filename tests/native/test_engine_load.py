@@ -9,7 +9,11 @@ from collections.abc import Iterator
 import pytest
 
 from telemark._native import PlanProblem
-from telemark.model.plan import Load, Step
+from telemark.model.plan.shapes.batched import Batched
+from telemark.model.plan.shapes.every import Every
+from telemark.model.plan.shapes.paced import Paced
+from telemark.model.plan.shapes.steps import Step, Steps
+from telemark.model.plan.shapes.windowed import Windowed
 from tests.support.engine import Played, engine_plan, limited, play, publisher, subscriber
 from tests.support.loopback import Running, running
 
@@ -33,15 +37,15 @@ def test_paced_messages_are_due_at_start_plus_n_over_rate(server: Running) -> No
 
 def test_several_processes_interleave_by_their_slots(server: Running) -> None:
     """The second of two processes sends in the middle of the first one's gaps."""
-    load = Load("paced", rate=100.0, limit=5, slot=1, slots=2)
-    played = play(engine_plan(server.port, subscriber(), publisher(1), load=load))
+    load = Paced(rate=100.0, limit=5)
+    played = play(engine_plan(server.port, subscriber(), publisher(1), load=load, slot=1, slots=2))
     offsets = [row["intended_ns"] - played.start_ns for row in played.rows("deliveries")]
     assert offsets == [5 * MS, 15 * MS, 25 * MS, 35 * MS, 45 * MS]
 
 
 def test_a_batch_is_due_at_once_from_every_partition(server: Running) -> None:
     """Two partitions of three publishers, four messages each and period."""
-    load = Load("batched", batch=4, period_ms=50.0, partitions=2, limit=16)
+    load = Batched(batch=4, period_ms=50.0, partitions=2, limit=16)
     played = play(engine_plan(server.port, subscriber(), publisher(6), load=load))
     due = Counter((row["intended_ns"] - played.start_ns) // MS for row in played.rows("deliveries"))
     assert due == {0: 8, 50: 8}
@@ -51,14 +55,14 @@ def test_a_batch_is_due_at_once_from_every_partition(server: Running) -> None:
 
 def test_every_sends_from_the_first_publisher_alone(server: Running) -> None:
     """The heartbeat case: one message every 20 ms."""
-    played = play(engine_plan(server.port, subscriber(), publisher(3), load=Load("every", every_s=0.02, limit=4)))
+    played = play(engine_plan(server.port, subscriber(), publisher(3), load=Every(every_s=0.02, limit=4)))
     assert played.messages() == [(0, 0), (0, 1), (0, 2), (0, 3)]
 
 
 def test_steps_end_by_themselves(server: Running) -> None:
     """200/s for 0.1 s, nothing for 0.1 s, 100/s for 0.1 s."""
     steps = (Step(0.1, 200.0), Step(0.1, 0.0), Step(0.1, 100.0))
-    plan = engine_plan(server.port, subscriber(), publisher(2), load=Load("steps", steps=steps), send_for_s=0.4)
+    plan = engine_plan(server.port, subscriber(), publisher(2), load=Steps(steps=steps), send_for_s=0.4)
     played = play(plan)
     offsets = sorted((row["intended_ns"] - played.start_ns) // MS for row in played.rows("deliveries"))
     assert len(offsets) == 30
@@ -68,7 +72,7 @@ def test_steps_end_by_themselves(server: Running) -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_windowed_load_never_has_more_outstanding_than_its_window(server: Running, threads: int) -> None:
     """Closed loop: replaying the rows in order of time, the number outstanding stays within the window."""
-    load = Load("windowed", window=50, refill=5, limit=2_000)
+    load = Windowed(window=50, refill=5, limit=2_000)
     played = play(engine_plan(server.port, subscriber(), publisher(20), load=load, threads=threads))
     rows = played.rows("deliveries")
     assert len(set(played.messages())) == 2_000
@@ -83,7 +87,7 @@ def test_a_windowed_load_never_has_more_outstanding_than_its_window(server: Runn
 
 def test_relayed_credits_release_messages(server: Running) -> None:
     """Over several processes the credits come from outside: nothing more is sent without them."""
-    load = Load("windowed", window=10, refill=1)
+    load = Windowed(window=10, refill=1)
     played = Played(engine_plan(server.port, subscriber(), publisher(4), load=load, relay_credits=True))
     played.connect()
     played.begin()
@@ -96,7 +100,7 @@ def test_relayed_credits_release_messages(server: Running) -> None:
 
 def test_the_rate_changes_while_running_without_a_jump(server: Running) -> None:
     """Before the change every gap is the old one, after it the new one, and none is longer than both."""
-    played = Played(engine_plan(server.port, subscriber(), publisher(2), load=Load("paced", rate=200.0)))
+    played = Played(engine_plan(server.port, subscriber(), publisher(2), load=Paced(rate=200.0)))
     played.connect()
     played.begin()
     played.until(lambda status: status["sent"] >= 20)
@@ -114,7 +118,7 @@ def test_the_rate_changes_while_running_without_a_jump(server: Running) -> None:
 
 def test_a_negative_rate_is_refused(server: Running) -> None:
     """The message names the value."""
-    played = Played(engine_plan(server.port, publisher(1), load=Load("paced", rate=1.0)))
+    played = Played(engine_plan(server.port, publisher(1), load=Paced(rate=1.0)))
     played.connect()
     with pytest.raises(PlanProblem, match="-3"):
         played.engine.set_rate(-3.0)
@@ -123,7 +127,7 @@ def test_a_negative_rate_is_refused(server: Running) -> None:
 
 def test_halt_stops_new_messages_and_receiving_goes_on(server: Running) -> None:
     """After halt the sent count stands still; what was sent still arrives."""
-    played = Played(engine_plan(server.port, subscriber(), publisher(5), load=Load("paced", rate=3_000.0)))
+    played = Played(engine_plan(server.port, subscriber(), publisher(5), load=Paced(rate=3_000.0)))
     played.connect()
     played.begin()
     played.until(lambda status: status["sent"] > 300)
@@ -135,13 +139,13 @@ def test_halt_stops_new_messages_and_receiving_goes_on(server: Running) -> None:
 
 def test_sending_ends_after_its_time(server: Running) -> None:
     """send_for_s is exact in due times: 0.2 s at 1,000/s are 200 messages."""
-    plan = engine_plan(server.port, subscriber(), publisher(3), load=Load("paced", rate=1_000.0), send_for_s=0.2)
+    plan = engine_plan(server.port, subscriber(), publisher(3), load=Paced(rate=1_000.0), send_for_s=0.2)
     assert len(play(plan).messages()) == 200
 
 
 def test_poisson_arrivals_are_random_but_repeatable(server: Running) -> None:
     """The seed decides the gaps; the same plan gives the same due times."""
-    load = Load("paced", rate=2_000.0, arrivals="poisson", limit=200)
+    load = Paced(rate=2_000.0, arrivals="poisson", limit=200)
     plan = engine_plan(server.port, subscriber(), publisher(2), load=load)
     runs = []
     for _ in range(2):

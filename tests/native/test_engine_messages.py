@@ -12,11 +12,11 @@ import paho.mqtt.publish as paho
 import pytest
 
 from telemark._native import Engine
-from telemark.model.plan import Group, Load, Subscription, Will
+from telemark.model.plan import Group, Subscription, Will
+from telemark.model.plan.shapes.batched import Batched
 from tests.support.engine import (
     Played,
     engine_plan,
-    has_mosquitto,
     limited,
     mosquitto,
     play,
@@ -34,11 +34,9 @@ def port(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     if request.param == "loopback":
         with running(threads=2) as server:
             yield server.port
-    elif has_mosquitto():
+    else:
         with mosquitto(tmp_path_factory.mktemp("mosquitto")) as found:
             yield found
-    else:
-        pytest.skip("mosquitto is not installed")
 
 
 @pytest.mark.parametrize("version", ["3.1.1", "5"])
@@ -159,8 +157,6 @@ def test_a_normal_end_leaves_no_will(port: int) -> None:
 def test_the_in_flight_window_is_kept_and_everything_still_arrives(port: int) -> None:
     """A window of 2 slows QoS 2 down but loses nothing; the wait is counted as pushed back."""
     groups = subscriber("t/#", 2), publisher(2, 2, in_flight=2)
-    played = play(
-        engine_plan(port, *groups, load=Load("batched", batch=100, period_ms=1000, limit=200, max_lateness_s=15))
-    )
+    played = play(engine_plan(port, *groups, load=Batched(batch=100, period_ms=1000, limit=200, max_lateness_s=15)))
     assert Counter(played.messages()) == Counter((stream, number) for stream in range(2) for number in range(100))
     assert sum(row["pushed_back"] for row in played.rows("counters")) > 0

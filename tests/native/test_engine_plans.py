@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from telemark._native import Engine, PlanProblem
-from telemark.model.plan import Endpoint, EnginePlan, Load, Secret, Tls
+from telemark.model.plan import Endpoint, EnginePlan, Secret, Tls
+from telemark.model.plan.shapes.paced import Paced
 from tests.support.engine import engine_plan, plan_dict, publisher, subscriber
 
-PLAN = engine_plan(1883, subscriber(), publisher(3), load=Load("paced", rate=10.0))
+PLAN = engine_plan(1883, subscriber(), publisher(3), load=Paced(rate=10.0))
+EMPTY_BATCHES = {"shape": "batched", "batch": 0, "period_ms": 0.0}
 Change = Callable[[dict[str, Any]], None]
 
 
@@ -39,8 +41,8 @@ def test_the_plan_of_the_model_is_read_as_it_is() -> None:
         (lambda plan: plan["load"].update(ratee=1), ["unknown field", "ratee", "rate"]),
         (lambda plan: plan["load"].update(rate=-5.0), ["load.rate", "-5", "negative"]),
         (lambda plan: plan["load"].update(shape="sine"), ["sine", "paced"]),
-        (lambda plan: plan["load"].update(shape="batched"), ["load.batch", "0", "load.period_ms"]),
-        (lambda plan: plan["load"].update(slot=3), ["load.slot", "3", "slots = 1"]),
+        (lambda plan: plan.update(load=EMPTY_BATCHES), ["load.batch", "0", "load.period_ms"]),
+        (lambda plan: plan.update(slot=3), ["slot: found 3", "slots = 1"]),
         (lambda plan: plan["endpoints"][0].update(port=0), ["port", "0", "1 to 65535"]),
         (lambda plan: plan["endpoints"][0].update(host="no.such.host.invalid"), ["no.such.host.invalid", "resolved"]),
         (lambda plan: plan["groups"][0].update(endpoints=["tls"]), ["endpoints", '"tls"', "no endpoint"]),
@@ -75,7 +77,7 @@ def test_all_problems_are_reported_together() -> None:
 def test_more_devices_than_open_files_are_refused_before_anything_starts() -> None:
     """The file limit is met by a message, not by failing connects."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    message = problem(engine_plan(1883, publisher(limit), load=Load("paced", rate=1.0)))
+    message = problem(engine_plan(1883, publisher(limit), load=Paced(rate=1.0)))
     assert str(limit) in message
     assert "engine processes" in message
 
@@ -83,7 +85,7 @@ def test_more_devices_than_open_files_are_refused_before_anything_starts() -> No
 def test_more_devices_than_source_ports_are_refused_with_the_way_out() -> None:
     """One address has a limited number of ports for one destination."""
     low, high = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
-    message = problem(engine_plan(1883, publisher(high - low + 2), load=Load("paced", rate=1.0)))
+    message = problem(engine_plan(1883, publisher(high - low + 2), load=Paced(rate=1.0)))
     assert "source_addresses" in message
     assert "127.0.0.0/8" in message
 
@@ -106,7 +108,7 @@ def test_what_tls_needs_is_checked_when_the_plan_is_read(tls: Tls, words: list[s
 def test_a_group_with_a_password_needs_its_secret() -> None:
     """The secret comes beside the plan and is never part of a message."""
     group = replace(publisher(), username="user", password=Secret(env="UNUSED"))
-    plan = engine_plan(1883, group, load=Load("paced", rate=1.0))
+    plan = engine_plan(1883, group, load=Paced(rate=1.0))
     assert "publishers" in problem(plan)
     assert Engine(plan.as_json(), {"publishers": "hunter2"}).status()["devices"] == 1
 

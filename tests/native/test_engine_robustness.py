@@ -11,12 +11,14 @@ import threading
 import time
 from collections.abc import Iterator
 
+import psutil
 import pytest
 
 from telemark._native import Engine, decode, expand, monotonic_ns, topic_matches
-from telemark.model.plan import Load
+from telemark.model.plan.shapes.paced import Paced
 from tests.support.engine import Played, engine_plan, limited, play, publisher, subscriber
 from tests.support.loopback import Running, running
+from tests.support.waiting import PATIENCE_S, PROMPT_S, eventually
 
 MS = 1_000_000
 
@@ -31,7 +33,8 @@ def server() -> Iterator[Running]:
 def test_a_stalled_server_shows_in_latency_and_not_in_the_schedule(server: Running) -> None:
     """Due messages go on by the clock while the server stands still: their latency counts from the intended time."""
     server.post("/faults", {"stall": [{"seconds": 0.5, "at": 0.2}]})
-    plan = engine_plan(server.port, subscriber(), publisher(5), load=Load("paced", rate=500.0), send_for_s=1.0)
+    late = Paced(rate=500.0, max_lateness_s=PATIENCE_S)
+    plan = engine_plan(server.port, subscriber(), publisher(5), load=late, send_for_s=1.0)
     played = play(plan)
     server.post("/faults", {})
     rows = sorted(played.rows("deliveries"), key=lambda row: row["intended_ns"])
@@ -44,7 +47,7 @@ def test_a_full_socket_is_never_waited_for(server: Running) -> None:
     """While the server does not read, messages wait, get too late and are dropped; later ones get through."""
     server.post("/faults", {"stall": [{"seconds": 1.5, "at": 0.0}]})
     groups = subscriber("big"), publisher(2, topic="big", size=200_000, send_buffer=16_384)
-    load = Load("paced", rate=200.0, max_lateness_s=0.2)
+    load = Paced(rate=200.0, max_lateness_s=0.2)
     played = Played(engine_plan(server.port, *groups, load=load, send_for_s=2.5))
     played.connect()
     played.begin()
@@ -66,28 +69,29 @@ def test_a_full_socket_is_never_waited_for(server: Running) -> None:
 
 def test_rows_are_available_while_running(server: Running) -> None:
     """flush hands over what is there, so that little is lost if the process dies."""
-    played = Played(engine_plan(server.port, subscriber(), publisher(1), load=Load("paced", rate=200.0)))
+    played = Played(engine_plan(server.port, subscriber(), publisher(1), load=Paced(rate=200.0)))
     played.connect()
     played.begin()
     played.until(lambda status: status["received"] >= 20)
     played.engine.flush()
-    end = time.monotonic() + 10
-    while played.table("deliveries").num_rows < 20 and time.monotonic() < end:
-        played.drain(0.1)
-    assert played.table("deliveries").num_rows >= 20
+    assert eventually(lambda: played.drain(0.1) and played.table("deliveries").num_rows >= 20)
     played.finish()
 
 
 def test_the_live_latency_is_of_the_last_second(server: Running) -> None:
     """For display: count, median, 99th percentile, in order."""
-    played = Played(engine_plan(server.port, subscriber(), publisher(1), load=Load("paced", rate=500.0)))
+    played = Played(engine_plan(server.port, subscriber(), publisher(1), load=Paced(rate=500.0)))
     played.connect()
     played.begin()
-    end = time.monotonic() + 10
-    while not played.engine.latency_last_second()[0] and time.monotonic() < end:
+    seen: list[tuple[int, int, int]] = []
+
+    def measured() -> int:
         played.drain(0.05)
-    count, p50, p99 = played.engine.latency_last_second()
-    assert count > 0
+        seen.append(played.engine.latency_last_second())
+        return seen[-1][0]
+
+    assert eventually(measured)
+    _, p50, p99 = seen[-1]
     assert 0 < p50 <= p99
     played.finish()
 
@@ -128,9 +132,9 @@ from telemark._native import Engine, monotonic_ns
 signal.signal(signal.SIGINT, signal.default_int_handler)  # the shell of a background job has switched it off
 engine = Engine(sys.argv[1])
 moment = sys.argv[2]
-print("up", flush=True)
 try:
     engine.connect()
+    print("connecting", flush=True)
     if moment == "connect":
         engine.drain(60)
     while engine.status()["ready"] < engine.status()["devices"]:
@@ -152,20 +156,20 @@ except KeyboardInterrupt:
 def test_ctrl_c_works_at_every_moment(server: Running, moment: str) -> None:
     """A wait inside the engine ends within a moment, and the rows can still be taken."""
     rate = 1.0 if moment == "connect" else 0.0
-    plan = engine_plan(server.port, publisher(20), load=Load("paced", rate=50.0), connect_rate=rate)
+    plan = engine_plan(server.port, publisher(20), load=Paced(rate=50.0), connect_rate=rate)
     command = [sys.executable, "-c", INTERRUPTED, plan.as_json(), moment]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
-        awaited = "up\n" if moment == "connect" else "sending\n"
+        awaited = "connecting\n" if moment == "connect" else "sending\n"
         while process.stdout.readline() != awaited:
             pass
-        time.sleep(0.3)  # into the wait
+        assert eventually(lambda: psutil.Process(process.pid).status() == psutil.STATUS_SLEEPING)  # in the wait
         os.kill(process.pid, signal.SIGINT)
         begun = time.monotonic()
         assert process.stdout.readline() == "interrupted\n"
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < PROMPT_S
         assert process.stdout.readline() == "rows 20\n"
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_S) == 0
 
 
 def test_a_plain_tcp_server_of_another_protocol_is_a_protocol_error() -> None:
@@ -180,7 +184,7 @@ def test_a_plain_tcp_server_of_another_protocol_is_a_protocol_error() -> None:
 
         thread = threading.Thread(target=answer)
         thread.start()
-        played = Played(engine_plan(listener.getsockname()[1], publisher(1), load=Load("paced", rate=1.0)))
+        played = Played(engine_plan(listener.getsockname()[1], publisher(1), load=Paced(rate=1.0)))
         status = played.connect()
         thread.join()
     assert status["failed"] == 1

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.loopback import Device, Running, eventually, running
+from tests.support.loopback import Device, Running, running
 from tests.support.stamps import read_stamp, stamped
+from tests.support.waiting import PATIENCE_S, eventually
 
 STREAMS = 3
 MESSAGES = 40  # of each stream
@@ -134,22 +135,28 @@ def test_the_same_seed_hits_the_same_messages() -> None:
 
 @pytest.mark.parametrize("delay_ms", [5, 20])
 def test_a_fixed_delay_is_kept_precisely(delay_ms: int) -> None:
-    """No round trip is shorter, and the shortest of many is longer by the delay and little else.
+    """No round trip is shorter, and the shortest is longer by the delay and little else.
 
-    The shortest, because this machine may be busy: what it adds to the others is not the server's doing.
+    The shortest, because this machine may be busy: what it adds to the others is not the server's doing. For the same
+    reason round trips are repeated until one of them was not held up.
     """
     with running() as server, Device(server.port, "echo") as device:
         device.subscribe("delay", 0)
-        floor = min(round_trips(device))
+        floor = min(round_trips(device, 30))
         server.post("/faults", {"delay_ms": delay_ms})
-        delayed = round_trips(device)
+        delayed: list[float] = []
 
-        assert delay_ms / 1000 <= min(delayed) < delay_ms / 1000 + floor + 0.001
+        def one_was_not_held_up() -> bool:
+            delayed.extend(round_trips(device, 10))
+            return min(delayed) < delay_ms / 1000 + floor + 0.001
+
+        assert eventually(one_was_not_held_up)
+        assert min(delayed) >= delay_ms / 1000
 
 
-def round_trips(device: Device) -> list[float]:
+def round_trips(device: Device, times_sent: int) -> list[float]:
     times = []
-    for _ in range(30):
+    for _ in range(times_sent):
         count, began = len(device.received), time.perf_counter()
         device.publish("delay", b"x")
         device.wait_for(count + 1)
@@ -159,12 +166,12 @@ def round_trips(device: Device) -> list[float]:
 
 def test_a_stall_stops_everything_for_its_length() -> None:
     """The server answers nothing during the stall, and everything after it; other times are not touched."""
-    with running(threads=2, faults={"stall": [{"seconds": 0.5, "at": 0.3}]}) as server:
+    with running(threads=2, faults={"stall": [{"seconds": 0.5, "at": 0.5}]}) as server:
         with Device(server.port, "a") as device:
             device.subscribe("stall", 0)
             answers: list[tuple[int, int]] = []  # published, answered
             began = time.monotonic_ns()
-            while not answers or answers[-1][1] - began < 1_200_000_000:
+            while not answers or answers[-1][0] - began < 1_500_000_000:
                 published = time.monotonic_ns()
                 device.publish("stall", b"x")
                 device.wait_for(len(answers) + 1)
@@ -173,7 +180,7 @@ def test_a_stall_stops_everything_for_its_length() -> None:
         (stall,) = faults["stalls"]
 
         assert stall["until_ns"] - stall["from_ns"] == 500_000_000
-        assert stall["from_ns"] - faults["first_publish_ns"] == 300_000_000
+        assert stall["from_ns"] - faults["first_publish_ns"] == 500_000_000
         begins, ends = stall["from_ns"], stall["until_ns"]
         assert any(answered < begins for _, answered in answers)
         assert any(published > ends for published, _ in answers)
@@ -213,7 +220,7 @@ def test_a_device_is_cut_off_after_its_nth_message() -> None:
             for number in range(5):
                 victim.client.publish("cut", str(number), 1)
 
-            assert victim.ended.wait(5)
+            assert victim.ended.wait(PATIENCE_S)
         assert watcher.settle() == [b"0", b"1", b"2", b"3", b"4"]
         assert [each["client"] for each in server.get("/faults")["affected"]] == ["victim"]
         with Device(server.port, "victim") as again:
@@ -229,7 +236,7 @@ def test_a_subscriber_is_cut_off_after_receiving_n_messages() -> None:
             for number in range(10):
                 publisher.publish("cut", str(number), 0)
 
-            assert victim.ended.wait(5)
+            assert victim.ended.wait(PATIENCE_S)
         assert payloads(victim) == [b"0", b"1", b"2", b"3"]
 
 

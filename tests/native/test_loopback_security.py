@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import ssl
 import subprocess
@@ -14,6 +13,8 @@ import pytest
 
 from telemark.servers.certificates import Certificates, make_certificates
 from tests.support.loopback import HOST, Device, Running, running
+from tests.support.requirements import require_program
+from tests.support.waiting import PATIENCE_S
 
 PSK = "identity-1:00112233445566778899aabbccddeeff"
 
@@ -77,7 +78,7 @@ def test_a_client_certificate_is_demanded_where_configured(server: Running, cert
 
 def first_byte_over_tls(port: int, context: ssl.SSLContext) -> bytes:
     with (
-        socket.create_connection((HOST, port), timeout=5) as plain,
+        socket.create_connection((HOST, port), timeout=PATIENCE_S) as plain,
         context.wrap_socket(plain, server_hostname="localhost") as secure,
     ):
         return secure.recv(1)
@@ -85,7 +86,7 @@ def first_byte_over_tls(port: int, context: ssl.SSLContext) -> bytes:
 
 def test_plain_bytes_on_a_tls_listener_end_the_connection_only(server: Running, certificates: Certificates) -> None:
     """Somebody who does not speak TLS is cut off; others are served."""
-    with socket.create_connection((HOST, server.ports["tls"]), timeout=5) as lost:
+    with socket.create_connection((HOST, server.ports["tls"]), timeout=PATIENCE_S) as lost:
         lost.sendall(b"\x10\x0d\x00\x04MQTT\x04\x02\x00\x3c\x00\x01a" * 10)
         while received(lost):
             pass
@@ -100,9 +101,9 @@ def received(connection: socket.socket) -> bytes:
         return b""
 
 
-@pytest.mark.skipif(shutil.which("mosquitto_pub") is None, reason="needs mosquitto-clients: Python 3.11 has no PSK")
 def test_a_pre_shared_key_opens_the_psk_listener_and_a_wrong_one_does_not(server: Running) -> None:
-    """Only the key of the file is accepted."""
+    """Only the key of the file is accepted. Python 3.11 has no PSK, so Mosquitto's client asks."""
+    require_program("mosquitto_pub")
     identity, key = PSK.split(":")
     with Device(server.port) as watcher:
         watcher.subscribe("psk", 1)
@@ -116,7 +117,7 @@ def test_a_pre_shared_key_opens_the_psk_listener_and_a_wrong_one_does_not(server
 def publish_with_psk(port: int, identity: str, key: str, payload: str) -> subprocess.CompletedProcess[str]:
     command = ["mosquitto_pub", "-h", HOST, "-p", str(port), "--psk", key, "--psk-identity", identity]
     command += ["--tls-version", "tlsv1.2", "-t", "psk", "-m", payload, "-q", "1"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
 
 def test_missing_files_are_reported_all_at_once(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.loopback import CONNECT, HOST, PUBLISH, WILL, Device, Running, eventually, properties, running
+from tests.support.loopback import CONNECT, HOST, PUBLISH, WILL, Device, Running, properties, running
+from tests.support.waiting import PATIENCE_S, eventually
 
 BOTH = pytest.mark.parametrize("version", ["3.1.1", "5"])
 
@@ -80,8 +81,8 @@ def test_a_session_ends_at_its_expiry(server: Running) -> None:
     before = server.counter("sessions")
     with Device(server.port, "expiring", **short) as device:
         device.subscribe("expiring", 1)
-    assert server.counter("sessions") == before + 1
-    assert eventually(lambda: server.counter("sessions") == before, 5)
+        assert server.counter("sessions") == before + 1
+    assert eventually(lambda: server.counter("sessions") == before)
     with Device(server.port, "expiring", **short) as again:
         assert not again.session_present
 
@@ -93,7 +94,7 @@ def test_an_expired_message_is_not_delivered(server: Running) -> None:
     with Device(server.port, version="5") as publisher:
         publisher.publish("stale", b"old", 1, properties=properties(PUBLISH, MessageExpiryInterval=1))
         publisher.publish("stale", b"fresh", 1, properties=properties(PUBLISH, MessageExpiryInterval=100))
-        time.sleep(1.1)  # the interval is a whole number of seconds, and waiting for it is the point
+        time.sleep(1.1)  # nothing tells that a message has expired; longer would do as well
     with durable(server, "stale", "5") as again:
         assert again.settle() == [b"fresh"]
 
@@ -106,7 +107,7 @@ def test_the_newer_connection_takes_the_session_over(server: Running, version: s
         first.subscribe(name, 1)
         with durable(server, name, version) as second:
             assert second.session_present
-            assert first.ended.wait(5)
+            assert first.ended.wait(PATIENCE_S)
             if version == "5":
                 assert first.end_reason.value == 0x8E
             second.publish(name, b"to the newer", 1)
@@ -140,7 +141,7 @@ def test_a_delayed_will_waits_and_is_forgotten_when_the_device_returns(server: R
 
     def make(name: str) -> Device:
         device = durable(server, name, "5")
-        device.client.will_set(f"late/{name}", name, 1, properties=properties(WILL, WillDelayInterval=1))
+        device.client.will_set(f"late/{name}", name, 1, properties=properties(WILL, WillDelayInterval=2))
         return device
 
     with Device(server.port) as watcher:
@@ -152,7 +153,7 @@ def test_a_delayed_will_waits_and_is_forgotten_when_the_device_returns(server: R
             device.vanish()
         with make("returns"):
             assert watcher.wait_for(1) == [b"stays-away"]
-            assert time.monotonic() - began > 0.9
+            assert time.monotonic() - began > 1.9
             assert watcher.settle() == [b"stays-away"]
 
 
@@ -163,13 +164,13 @@ def test_a_silent_device_is_disconnected_after_one_and_a_half_keep_alives(server
     extra = b"\x00" if level == 5 else b""
     body = b"\x00\x04MQTT" + bytes([level, 0x02, 0, 1]) + extra + b"\x00\x06silent"
     with Device(server.port, version=version, keepalive=1) as pinging:
-        with socket.create_connection((HOST, server.port), timeout=5) as silent:
+        with socket.create_connection((HOST, server.port), timeout=PATIENCE_S) as silent:
             began = time.monotonic()
             silent.sendall(bytes([0x10, len(body)]) + body)
             assert silent.recv(1) == b"\x20"
             while silent.recv(4096):
                 pass
-            assert 1.4 < time.monotonic() - began < 3
+            assert time.monotonic() - began > 1.4
         assert not pinging.ended.is_set()
 
 
@@ -187,7 +188,7 @@ def test_an_empty_client_id_gets_one_from_the_server(server: Running, version: s
 
 def test_an_empty_client_id_with_an_old_session_is_refused(server: Running) -> None:
     """MQTT 3.1.1: without a clean session the answer is return code 2, and the connection ends."""
-    with socket.create_connection((HOST, server.port), timeout=5) as raw:
+    with socket.create_connection((HOST, server.port), timeout=PATIENCE_S) as raw:
         raw.sendall(b"\x10\x0c\x00\x04MQTT\x04\x00\x00\x3c\x00\x00")
         assert raw.recv(16) == b"\x20\x02\x00\x02"
         assert raw.recv(16) == b""
@@ -195,7 +196,7 @@ def test_an_empty_client_id_with_an_old_session_is_refused(server: Running) -> N
 
 def test_an_unknown_protocol_level_is_refused(server: Running) -> None:
     """Return code 1: unacceptable protocol version."""
-    with socket.create_connection((HOST, server.port), timeout=5) as raw:
+    with socket.create_connection((HOST, server.port), timeout=PATIENCE_S) as raw:
         raw.sendall(b"\x10\x0d\x00\x04MQTT\x63\x02\x00\x3c\x00\x01a")
         assert raw.recv(16) == b"\x20\x02\x00\x01"
         assert raw.recv(16) == b""
@@ -203,7 +204,7 @@ def test_an_unknown_protocol_level_is_refused(server: Running) -> None:
 
 def test_qos_2_messages_sent_again_are_delivered_once(server: Running) -> None:
     """A PUBLISH repeated before its PUBREL is acknowledged again but not routed again."""
-    with Device(server.port) as watcher, socket.create_connection((HOST, server.port), timeout=5) as raw:
+    with Device(server.port) as watcher, socket.create_connection((HOST, server.port), timeout=PATIENCE_S) as raw:
         watcher.subscribe("twice", 2)
         raw.sendall(b"\x10\x0f\x00\x04MQTT\x04\x02\x00\x3c\x00\x03raw")
         assert raw.recv(4, socket.MSG_WAITALL) == b"\x20\x02\x00\x00"

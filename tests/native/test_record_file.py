@@ -11,15 +11,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from telemark._native import Batch, RecordFile
-from telemark.store.arrow import native_batch
 from telemark.store.reader import read_records, record_files
 from telemark.store.schemas import TABLES
-from telemark.store.writer import RecordWriter
+from telemark.store.series import NativeWriter
 from tests.support.engine import Played, engine_plan, limited, play, publisher, subscriber
 from tests.support.loopback import running
+from tests.support.native_batches import native_batch
 
 MESSAGES = 3_000
 DENSE = ["deliveries", "acks"]
+SMALL = ["senders", "connections", "events", "counters", "subscribed"]
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,11 @@ def played() -> Played:
     with running() as server:
         groups = (subscriber(qos=1, count=2), publisher(20, qos=1))
         plan = engine_plan(server.port, *groups, load=limited(MESSAGES, rate=20_000.0))
-        return play(plan, received=2 * MESSAGES)
+        done = play(plan, received=2 * MESSAGES)
+    refused = Played(engine_plan(server.port, publisher(3)))  # nobody listens any more: events with codes and texts
+    refused.connect()
+    done.batches += refused.finish().batches
+    return done
 
 
 def batches(played: Played, table: str) -> list[Batch]:
@@ -61,9 +66,9 @@ def test_readers_find_every_row_as_it_was(tmp_path: Path, played: Played, table:
 @pytest.mark.parametrize("table", DENSE)
 def test_every_column_knows_its_smallest_and_largest_value(tmp_path: Path, played: Played, table: str) -> None:
     """The pipeline plans by them without reading a row."""
-    with RecordWriter(tmp_path, 0) as writer:
+    with NativeWriter(tmp_path, 0) as writer:
         for batch in batches(played, table):
-            writer.write_native(batch)
+            writer.write(batch)
     rows = read_records(tmp_path, table)
     (path,) = record_files(tmp_path, table)
     group = pq.read_metadata(path).row_group(0)
@@ -72,19 +77,6 @@ def test_every_column_knows_its_smallest_and_largest_value(tmp_path: Path, playe
         statistics = group.column(number).statistics
         values = rows[name].to_pylist()
         assert (statistics.min, statistics.max, statistics.null_count) == (min(values), max(values), 0), name
-
-
-def test_rows_of_two_makers_go_to_files_of_their_own(tmp_path: Path, played: Played) -> None:
-    """A table may get native batches and plain rows; none is lost."""
-    batch = batches(played, "deliveries")[0]
-    plain = native_batch(batch).slice(0, 2)
-    with RecordWriter(tmp_path, 0) as writer:
-        writer.write("deliveries", plain)
-        writer.write_native(batch)
-        writer.write("deliveries", plain)
-
-    assert len(record_files(tmp_path, "deliveries")) == 3
-    assert read_records(tmp_path, "deliveries").num_rows == batch.rows + 4
 
 
 def test_a_full_disk_is_an_os_error_with_its_number(played: Played) -> None:
@@ -96,8 +88,17 @@ def test_a_full_disk_is_an_os_error_with_its_number(played: Played) -> None:
     assert caught.value.errno == errno.ENOSPC
 
 
-def test_batches_that_are_not_encoded_are_refused(tmp_path: Path, played: Played) -> None:
-    """Tables with texts and nulls go through Arrow."""
-    (connections, *_) = batches(played, "connections")
-    with pytest.raises(ValueError, match="connections: its rows are not encoded"):
-        RecordFile(tmp_path / "rows.parquet").write(connections)
+@pytest.mark.parametrize("table", SMALL)
+def test_nulls_texts_and_truth_values_are_read_as_they_were(tmp_path: Path, played: Played, table: str) -> None:
+    """Arrow and DuckDB; the schema is that of the registry."""
+    expected = pa.Table.from_batches([native_batch(batch) for batch in batches(played, table)])
+    with NativeWriter(tmp_path, 0) as writer:
+        for batch in batches(played, table):
+            writer.write(batch)
+    (path,) = record_files(tmp_path, table)
+    found = pq.ParquetFile(path)
+
+    assert found.schema_arrow.remove_metadata().equals(TABLES[table], check_metadata=False)
+    assert found.read().cast(TABLES[table]).equals(expected)
+    rows = duckdb.sql(f"SELECT * FROM '{path}'").fetchall()
+    assert rows == [tuple(row.values()) for row in expected.to_pylist()]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from telemark.pipeline.session import start_session
+from telemark.pipeline.spark.session import start_session
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from telemark.pipeline import analyze
 from telemark.store.result_reader import ResultTables
 from tests.support import oracle
+from tests.support.placement import WAYS, take
 from tests.support.run_builder import Rows, random_run, write
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -74,14 +75,13 @@ def check_seconds(rows: Rows, found: list[dict[str, Any]]) -> None:
             assert row["sent"] == sum(c["sent"] for c in counted)
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), database=None)
-@given(seeds=st.lists(st.integers(0, 2**32), min_size=RUNS, max_size=RUNS, unique=True), large=st.booleans())
-def test_random_runs_get_the_answers_of_a_plain_computation(spark: SparkSession, seeds: list[int], large: bool) -> None:
-    """Counts are equal, percentiles too; by the way small runs take and by the way large ones take."""
+@pytest.mark.parametrize("way", WAYS)
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(seeds=st.lists(st.integers(0, 2**32), min_size=RUNS, max_size=RUNS, unique=True))
+def test_random_runs_get_the_answers_of_a_plain_computation(spark: SparkSession, way: str, seeds: list[int]) -> None:
+    """Counts are equal, percentiles too, wherever the deliveries are counted."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        if large:
-            patch.setattr("telemark.pipeline.integrity_strand.FEW_DELIVERIES", 0)
-            patch.setattr("telemark.pipeline.durations_strand.FEW_ROWS", 0)
+        take(way, patch)
         campaign = Path(folder) / "campaign"
         contents = {f"{number:03d}": random_run(seed) for number, seed in enumerate(seeds)}
         for name, rows in contents.items():

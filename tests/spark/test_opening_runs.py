@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from pyspark.sql import SparkSession
@@ -14,6 +17,9 @@ from telemark.cli.analyze import command as analyze_command
 from telemark.cli.sql import command as sql_command
 from telemark.errors import ConfigError, DataError
 from telemark.pipeline import analyze
+from telemark.pipeline.opened import query_rows
+from telemark.pipeline.spark.reading import has_files
+from telemark.store.layout import LocalFolders, find_runs
 from telemark.store.result_reader import ResultTables
 from tests.support.run_builder import Rows, random_run, write
 
@@ -77,3 +83,22 @@ def test_a_folder_behind_a_url_gives_the_same_results(campaign: Path, tmp_path: 
         assert here.rows(table) == there.rows(table), table
     again = analyze([f"file://{campaign}"], out=f"file://{tmp_path}/out")
     assert 2 == len(again.skipped)
+
+
+def test_a_pipe_among_the_records_is_refused(tmp_path: Path) -> None:
+    """Spark would pass over it: the answer would lack its rows without a word."""
+    write(tmp_path / "c/001", random_run(11))
+    os.mkfifo(tmp_path / "c/001/deliveries/999-00000.parquet")
+
+    with pytest.raises(DataError, match=r"999-00000\.parquet is not a regular file"):
+        has_files(find_runs([tmp_path / "c"]).runs[0], "deliveries", LocalFolders())
+
+
+def test_records_of_other_types_are_named_as_the_reason(spark: SparkSession, tmp_path: Path) -> None:
+    """Text in place of numbers is bad data, not a defect of this program."""
+    write(tmp_path / "c/001", random_run(11))
+    path = next((tmp_path / "c/001/deliveries").glob("*.parquet"))
+    pq.write_table(pa.table({name: ["x"] for name in pq.read_schema(path).names}), path)
+
+    with pytest.raises(DataError, match="the records cannot be read"):
+        query_rows(telemark.open(tmp_path / "c"), "select max(stream) from deliveries", 1)

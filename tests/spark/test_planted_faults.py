@@ -9,8 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from telemark.pipeline import analyze
+from telemark.store.documents.run import RunFile
 from telemark.store.result_reader import ResultTables
-from telemark.store.run_file import RunFile
+from tests.support.placement import WAYS, take
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
@@ -24,12 +25,12 @@ WANTED = Wanted(
 )
 
 
+@pytest.mark.parametrize("way", WAYS)
 def test_planted_faults_are_found_and_duckdb_agrees(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    """By the way large runs take: order proven by blocks, percentiles in two steps."""
-    monkeypatch.setattr("telemark.pipeline.integrity_strand.FEW_DELIVERIES", 0)
-    monkeypatch.setattr("telemark.pipeline.durations_strand.FEW_ROWS", 0)
+    """Wherever the deliveries are counted."""
+    take(way, monkeypatch, part_rows=50_000)
     run = tmp_path / "campaign" / "001"
     planted = make(run, WANTED)
     assert {} == analyze([run]).problems

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from telemark.errors import DataError, RequirementError
-from telemark.pipeline import analyze, job, session
-from telemark.pipeline.batch import Batch
-from telemark.pipeline.batch_job import analyse_batch
+from telemark.errors import DataError
+from telemark.pipeline import analyze
+from telemark.pipeline.batch import RunBatch
+from telemark.pipeline.run_tables import batch_tables
 from telemark.store.result_reader import ResultTables
 from tests.support.run_builder import Rows, facts, random_run, write
 
@@ -33,11 +33,11 @@ def test_runs_are_told_apart_whatever_their_folders_are_called(
     """All in one job: names that URLs escape must not send it back to one job for each run."""
     jobs: list[int] = []
 
-    def counting(spark: SparkSession, batch: Batch, *rest: Any) -> Any:
+    def counting(session: Any, batch: RunBatch, *rest: Any) -> Any:
         jobs.append(len(batch.runs))
-        return analyse_batch(spark, batch, *rest)
+        return batch_tables(session, batch, *rest)
 
-    monkeypatch.setattr(job, "analyse_batch", counting)
+    monkeypatch.setattr("telemark.pipeline.run_tables.batch_tables", counting)
     names = ["plain", "with blank", "100%", "100%25", "a+b", "ärger#1", "what?"]
     for seed, name in enumerate(names):
         write(tmp_path / "campaign" / name, random_run(seed))
@@ -112,20 +112,3 @@ def test_results_may_go_elsewhere(spark: SparkSession, tmp_path: Path) -> None:
     assert (str(tmp_path / "elsewhere" / "campaign" / "results"),) == report.results
     assert not (tmp_path / "campaign" / "results").exists()
     assert 1 == ResultTables.open(tmp_path / "elsewhere" / "campaign").table("points").num_rows
-
-
-@pytest.mark.parametrize("text", ["", 'JAVA_VERSION="11.0.2"\n'], ids=["none", "old"])
-def test_java_missing_or_too_old_is_said_before_anything_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
-    """With what to install."""
-    home = tmp_path / "java"
-    if text:
-        (home / "bin").mkdir(parents=True)
-        (home / "bin" / "java").write_text("#!/bin/sh\n")
-        (home / "release").write_text(text)
-    monkeypatch.setenv("JAVA_HOME", str(home))
-
-    with pytest.raises(RequirementError, match="Java 17 or newer") as caught:
-        session.java_version()
-    assert "install Java" in (caught.value.hint or "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import time
@@ -17,11 +16,12 @@ from typing import Any
 import pyarrow as pa
 
 from telemark._native import Batch, Engine, monotonic_ns
-from telemark.model.plan import Endpoint, EnginePlan, Group, Load, Publish, Subscription, Tls
-from telemark.store.arrow import native_batch
+from telemark.model.plan import Endpoint, EnginePlan, Group, LoadShape, Publish, Subscription, Tls
+from telemark.model.plan.shapes.paced import Paced
 from telemark.store.schemas import TABLES
-
-WAIT_S = 20.0
+from tests.support.native_batches import native_batch
+from tests.support.requirements import require_program
+from tests.support.waiting import PATIENCE_S, eventually
 
 
 def engine_plan(port: int, *groups: Group, tls: Tls | None = None, **more: Any) -> EnginePlan:
@@ -31,7 +31,7 @@ def engine_plan(port: int, *groups: Group, tls: Tls | None = None, **more: Any) 
         numbered.append(replace(group, first_device=device))
         device += group.count
     endpoints = (Endpoint("plain", "127.0.0.1", port, tls),)
-    options = {"connect_rate": 0.0, "connect_timeout_s": 5.0} | more
+    options = {"connect_rate": 0.0, "connect_timeout_s": PATIENCE_S} | more
     return EnginePlan(run="test", process=0, seed=7, endpoints=endpoints, groups=tuple(numbered), **options)
 
 
@@ -60,7 +60,7 @@ class Played:
         self.batches += batches
         return bool(batches)
 
-    def until(self, condition: Callable[[Mapping[str, Any]], bool], timeout_s: float = WAIT_S) -> Mapping[str, Any]:
+    def until(self, condition: Callable[[Mapping[str, Any]], bool], timeout_s: float = PATIENCE_S) -> Mapping[str, Any]:
         """Poll the status until it satisfies the condition."""
         end = time.monotonic() + timeout_s
         while not condition(status := self.engine.status()):
@@ -111,9 +111,9 @@ def play(plan: EnginePlan, received: int | None = None, secrets: Mapping[str, st
     return played.finish()
 
 
-def limited(messages: int, rate: float = 2_000.0) -> Load:
-    """A paced load of so many messages."""
-    return Load("paced", rate=rate, limit=messages)
+def limited(messages: int, rate: float = 2_000.0) -> LoadShape:
+    """A paced load of so many messages, all of them sent however late the machine lets them be."""
+    return Paced(rate=rate, limit=messages, max_lateness_s=PATIENCE_S)
 
 
 def free_port() -> int:
@@ -125,8 +125,7 @@ def free_port() -> int:
 @contextmanager
 def mosquitto(folder: Path, *lines: str) -> Iterator[int]:
     """Debian's Mosquitto on a free port, with more lines of configuration; gives the port."""
-    program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")
-    assert program is not None
+    program = require_program("mosquitto")
     port = free_port()
     config = folder / "mosquitto.conf"
     base = ["persistence false", "max_queued_messages 0", "max_inflight_messages 0", f"listener {port} 127.0.0.1"]
@@ -141,22 +140,15 @@ def mosquitto(folder: Path, *lines: str) -> Iterator[int]:
         yield port
     finally:
         process.terminate()
-        process.wait(10)
-
-
-def has_mosquitto() -> bool:
-    return bool(shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin"))
+        process.wait(PATIENCE_S)
 
 
 def wait_for_port(port: int) -> None:
-    end = time.monotonic() + WAIT_S
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            return
-        except OSError:
-            assert time.monotonic() < end, f"nothing listens at port {port}"
-            time.sleep(0.02)
+    def listens() -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    assert eventually(listens), f"nothing listens at port {port}"
 
 
 def plan_dict(plan: EnginePlan) -> dict[str, Any]:

@@ -47,6 +47,7 @@ def begin(mode: int, start_ns: int, devices: int) -> dict[str, object]:
 
 def main() -> None:
     plan = json.loads(sys.stdin.readline())["plan"]
+    assert plan["load"]["shape"]  # without its tag the real engine understands no load
     mode = plan["seed"] - plan["process"]  # every process gets the run's seed plus its number
     devices = sum(group["count"] for group in plan["groups"])
     status: dict[str, object] = {"is": "status", "devices": devices, "connected": devices, "sent": 0, "received": 0}

@@ -50,8 +50,9 @@ class FakeEngine:
     def begin(self, start_ns: int) -> None:
         self.told.append(("begin", start_ns))
 
-    def set_rate(self, rate: float) -> None:
+    def set_rate(self, rate: float, at_ns: int) -> int:
         self.told.append(("set_rate", rate))
+        return at_ns
 
     def credit(self, messages: int) -> None:
         self.told.append(("credit", messages))

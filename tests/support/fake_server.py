@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from telemark.model.plan import Endpoint, Profile
-from telemark.servers.contract import Availability, JmsAccess, StartRequest
+from telemark.servers.contract import Availability, StartRequest
+from telemark.servers.options import LOCAL, MAX_QUEUED
 
 
 class FakeServer:
@@ -19,6 +20,7 @@ class FakeServer:
     """
 
     name = "fake"
+    options = (*LOCAL, MAX_QUEUED)
 
     def __init__(
         self,
@@ -64,7 +66,7 @@ class FakeServer:
     def counters(self) -> Mapping[str, float]:
         return {"messages_in": 10.0}
 
-    def jms(self) -> JmsAccess | None:
+    def access(self, kind: str) -> object | None:
         return None
 
     def stop(self) -> None:

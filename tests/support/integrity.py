@@ -8,8 +8,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from telemark.catalog.audience import AudienceTables
-from telemark.runner.debts import fan_out_by_stream
 from telemark.store.reader import read_records
 
 
@@ -29,14 +27,15 @@ class Count:
 
 def count(folder: Path) -> Count:
     """Count every message of a run folder."""
-    names = ("streams", "subscriptions", "audiences")
-    tables = AudienceTables(*(read_records(folder, name).sort_by(name_key(name)) for name in names))
-    fan_out = pa.table({"stream": tables.streams["stream"], "fan_out": fan_out_by_stream(tables)})
+    streams, subscriptions, audiences = (
+        read_records(folder, name).sort_by(name_key(name)) for name in ("streams", "subscriptions", "audiences")
+    )
+    fan_out = pa.table({"stream": streams["stream"], "fan_out": _fan_outs(streams, subscriptions, audiences)})
     senders = read_records(folder, "senders", ["stream", "sent"]).group_by("stream").aggregate([("sent", "sum")])
     joined = senders.join(fan_out, "stream", join_type="inner")
     owed = pc.sum(pc.multiply(joined["sent_sum"], joined["fan_out"])).as_py() or 0
     deliveries = read_records(folder, "deliveries", ["stream", "sequence", "subscription"])
-    receivers = _receivers(deliveries["subscription"], tables.subscriptions)
+    receivers = _receivers(deliveries["subscription"], subscriptions)
     rows = pa.table({"stream": deliveries["stream"], "sequence": deliveries["sequence"], "receiver": receivers})
     delivered = rows.group_by(["stream", "sequence", "receiver"]).aggregate([]).num_rows
     return Count(pc.sum(senders["sent_sum"]).as_py() or 0, owed, delivered, rows.num_rows - delivered)
@@ -51,3 +50,12 @@ def _receivers(numbers: pa.ChunkedArray, subscriptions: pa.Table) -> pa.ChunkedA
     """The subscription, or its share group as a negative number."""
     share = pc.take(subscriptions["share"], numbers)
     return pc.if_else(pc.is_null(share), numbers.cast(pa.int64()), pc.subtract(-1, share.cast(pa.int64())))
+
+
+def _fan_outs(streams: pa.Table, subscriptions: pa.Table, audiences: pa.Table) -> pa.Array:
+    """Deliveries owed for each message of a stream: one for each receiver in its audience."""
+    receivers = _receivers(audiences["subscription"], subscriptions)
+    pairs = pa.table({"audience": audiences["audience"], "receiver": receivers}).group_by(["audience", "receiver"])
+    counted = pairs.aggregate([]).group_by("audience").aggregate([("receiver", "count")]).to_pylist()
+    fan_outs = {row["audience"]: row["receiver_count"] for row in counted}
+    return pa.array([fan_outs.get(audience, 0) for audience in streams["audience"].to_pylist()], pa.int64())

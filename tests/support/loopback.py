@@ -8,7 +8,7 @@ import queue
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +19,9 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from telemark._native import Loopback
+from tests.support.waiting import PATIENCE_S as WAIT_S
 
 HOST = "127.0.0.1"
-WAIT_S = 10.0
 VERSIONS = {"3.1.1": paho.MQTTv311, "5": paho.MQTTv5}
 
 
@@ -67,16 +67,6 @@ def running(**config: Any) -> Iterator[Running]:
         yield Running(dict(server.start()))
     finally:
         server.stop()
-
-
-def eventually(condition: Callable[[], bool], timeout_s: float = WAIT_S) -> bool:
-    """Poll until the condition holds; false when it does not in time."""
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def properties(kind: int, **values: Any) -> Properties:
@@ -170,13 +160,19 @@ class Device:
             self._changed.wait_for(lambda: len(self.received) >= count, timeout_s)
             return [message.payload for message in self.received]
 
-    def settle(self) -> list[bytes]:
-        """Payloads received when everything the server had for this device so far has come."""
+    def settle(self, *publishers: Device) -> list[bytes]:
+        """Payloads received when everything published so far has come.
+
+        Each publisher sends a marker after its messages; this device waits for all of them. Nobody acknowledges QoS 0,
+        so only a marker on the publisher's own connection shows that the server has read its messages.
+        """
         marker = f"settle/{id(self)}/{time.monotonic_ns()}"
-        self.subscribe(marker)
-        self.publish(marker, b"settled")
+        self.subscribe(f"{marker}/#")
+        markers = {f"{marker}/{number}" for number, _ in enumerate(publishers or (self,))}
+        for number, publisher in enumerate(publishers or (self,)):
+            publisher.publish(f"{marker}/{number}", b"settled", 1)
         with self._changed:
-            assert self._changed.wait_for(lambda: any(each.topic == marker for each in self.received), WAIT_S)
+            assert self._changed.wait_for(lambda: markers <= {each.topic for each in self.received}, WAIT_S)
             return [each.payload for each in self.received if not each.topic.startswith("settle/")]
 
     def received_of(self, topic: str) -> list[paho.MQTTMessage]:

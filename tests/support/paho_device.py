@@ -14,8 +14,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from telemark.model.plan import Endpoint
 from telemark.servers.tiny_client import tls_context
-
-WAIT_S = 15.0
+from tests.support.waiting import PATIENCE_S as WAIT_S
 
 
 class PahoDevice:

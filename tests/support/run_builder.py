@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from telemark.store.run_file import RunFile
+from telemark.store.documents.run import RunFile
 from telemark.store.writer import RecordWriter
 
 SECOND = 1_000_000_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from telemark.catalog import load
+from telemark.catalog.published import match
+from telemark.errors import ConfigError
+from telemark.model.case import Case, Statistics
 from telemark.store.result_reader import ANALYSED, Analysed
 from telemark.store.results import RESULTS_VERSION, TABLES
 from tests.support.synthetic_tables import FakeRun, tables_of
 
 SECOND = 1_000_000_000
+BUILT_IN = load()
+HEADLINES: dict[str, tuple[str, Statistics]] = {
+    "idle": ("connect_rate", "connect"),
+    "every": ("peak_received_rate", "latency"),
+}
 COMPARED = (
+    "clock_error_us",
     "received_rate", "latency_mean_us", "latency_p50_us", "latency_p95_us", "latency_p99_us", "server_cpu_cores_mean",
-    "server_rss_bytes_max", "connect_rate", "connect_mean_us", "lost",
+    "server_rss_bytes_max", "connect_rate", "connect_mean_us", "lost", "sent",
 )  # fmt: skip
 
 
@@ -61,6 +72,7 @@ def comparison_of(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         dict(zip(keys, group, strict=True)) | {"metric": metric} | _spread([row[metric] for row in rows])
         for group, rows in groups.items()
         for metric in COMPARED
+        if rows[0][metric] is not None
     ]
 
 
@@ -76,11 +88,26 @@ def _spread(values: list[float]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def case_of(fake: FakeRun) -> Case:
+    """The case as a plan carries it: words and published values of a built-in scenario, none for any other name."""
+    headline, statistics = HEADLINES.get(fake.shape, ("received_rate", "latency"))
+    try:
+        scenario = BUILT_IN.find(f"{fake.suite}/{fake.scenario}")
+    except ConfigError:
+        return Case(headline=headline, statistics=statistics)
+    if scenario.measures == "memory":
+        headline = "server_bytes_per_connection"
+    return Case(
+        scenario.title, scenario.about, scenario.measures, headline, statistics, scenario.where, scenario.suite_title,
+        match(scenario.published, fake.parameters),
+    )  # fmt: skip
+
+
 def write_run_file(folder: Path, run: str, fake: FakeRun) -> Path:
     """Write the run.json of one run."""
     start = 1_000 * SECOND
     content = {
-        "format": 1, "run": run, "campaign": folder.name, "telemark_version": "0.1.0", "state": fake.state,
+        "format": 2, "run": run, "campaign": folder.name, "telemark_version": "0.1.0", "state": fake.state,
         "reason": fake.reason, "suite": fake.suite, "scenario": fake.scenario, "point": fake.point, "size": fake.size,
         "parameters": fake.parameters, "repeat": fake.repeat, "seed": fake.seed,
         "server": {
@@ -92,7 +119,7 @@ def write_run_file(folder: Path, run: str, fake: FakeRun) -> Path:
             "suite": fake.suite, "scenario": fake.scenario, "point": fake.point, "size": fake.size,
             "groups": [{"name": "publishers", "count": fake.publishers}],
             "load": {"shape": fake.shape, "rate": fake.rate}, "phases": {"measure_s": fake.seconds},
-            "notes": list(fake.notes),
+            "notes": list(fake.notes), "case": asdict(case_of(fake)),
         },
         "processes": 1, "thresholds": list(fake.thresholds), "notes": list(fake.notes),
         "host": {

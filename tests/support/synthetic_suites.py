@@ -28,7 +28,8 @@ def _messagesight() -> list[FakeRun]:
     ]  # fmt: skip
     broadcast = [
         FakeRun(suite="messagesight", scenario="BROADCAST", shape="every", publishers=1, subscribers=consumers,
-                parameters={"subscribers": consumers}, rate=float(consumers), latency_us=900.0 * consumers)
+                parameters={"subscribers": consumers, "payload": 32}, payload=32, rate=float(consumers),
+                latency_us=900.0 * consumers)
         for consumers in (100, 200)
     ]  # fmt: skip
     bursts = [
@@ -43,10 +44,10 @@ def _messagesight() -> list[FakeRun]:
 
 def _mq_telemetry() -> list[FakeRun]:
     single = [
-        FakeRun(suite="mq-telemetry", scenario="multi-publisher-single-subscriber", shape="windowed", publishers=number,
-                parameters={"publishers": number, "qos": qos}, qos=qos, payload=256,
+        FakeRun(suite="mq-telemetry", scenario=f"multi-publisher-{kind}-subscriber", shape="windowed",
+                parameters={"publishers": number, "qos": qos}, qos=qos, payload=256, publishers=number,
                 rate=9000.0 - 2000 * qos - number / 10)
-        for qos, number in product((0, 1, 2), (1000, 2000, 5000))
+        for kind, qos, number in product(("single", "multi"), (0, 1, 2), (1000, 2000, 5000))
     ]  # fmt: skip
     sizes = [
         FakeRun(suite="mq-telemetry", scenario="message-sizes", shape="windowed", payload=size, qos=2, publishers=1000,
@@ -58,7 +59,12 @@ def _mq_telemetry() -> list[FakeRun]:
                 parameters={"connections": number})
         for number in (500, 1000)
     ]  # fmt: skip
-    return [*single, *sizes, *memory]
+    many = [
+        FakeRun(suite="mq-telemetry", scenario="memory-for-connections", shape="windowed", publishers=number, qos=2,
+                parameters={"publishers": number, "qos": 2}, payload=256)
+        for number in (1000, 2000)
+    ]  # fmt: skip
+    return [*single, *sizes, *memory, *many]
 
 
 def _fanin_jms() -> list[FakeRun]:

@@ -53,6 +53,7 @@ class FakeRun:
     notes: tuple[str, ...] = ("published: 2,000 to 100,000 publishers for 5 minutes",)
     host: str = "f00dcafe"
     seed: int = 7
+    figures: dict[str, Any] = field(default_factory=dict)  # columns of `points` that differ from all this
 
     @property
     def point(self) -> str:
@@ -184,13 +185,15 @@ def _integrity_rows(fake: FakeRun) -> list[dict[str, Any]]:
 def _resources(fake: FakeRun) -> dict[str, Any]:
     return {
         "server_cpu_cores_mean": fake.cpu, "server_cpu_cores_max": fake.cpu * 1.2,
-        "server_busiest_thread_cores": fake.cpu,
-        "host_core_busy_max": 0.6, "host_cpu_busy_mean": 0.4, "host_steal_mean": 0.0,
+        "server_busiest_thread_cores": fake.cpu, "server_cpu_share_mean": fake.cpu / 2, "host_cpu_not_idle_mean": 0.45,
+        "server_heap_bytes_max": int(2e7 + 400 * fake.publishers), "host_memory_used_bytes_max": 3 * 2**30,
+        "host_cores": 2, "host_core_busy_max": 0.6, "host_cpu_busy_mean": 0.4, "host_steal_mean": 0.0,
         "server_rss_bytes_max": int(9e6 + 3000 * fake.publishers), "server_rss_bytes_idle": 9_000_000,
         "server_pss_bytes_max": int(8e6 + 3000 * fake.publishers),
         "server_cpu_us_per_message": fake.cpu * 1e6 / max(fake.rate, 1), "server_bytes_per_connection": 3000.0,
         "server_open_files_max": float(fake.publishers + 20), "server_threads_max": 1.0,
-        "buffered_hwm": fake.buffered, "buffered_slope_per_s": 0.1, "buffered_slope_low": -1.0,
+        "buffered_hwm": fake.buffered, "buffered_hwm_source": "server",
+        "buffered_slope_per_s": 0.1, "buffered_slope_low": -1.0,
         "buffered_slope_high": 1.2, "engine_cpu_cores_mean": 0.1, "engine_cpu_us_per_message": 5.0,
         "engine_rss_bytes_max": 60_000_000,
     }  # fmt: skip
@@ -206,9 +209,10 @@ def _point(fake: FakeRun, latency: np.ndarray, connect: np.ndarray) -> dict[str,
         "telemark_version": "0.1.0", "publishers": fake.publishers, "subscribers": fake.subscribers,
         "qos": fake.qos, "payload_bytes": fake.payload, "measure_s": float(fake.seconds - fake.warmup),
         "offered_rate": fake.rate, "sent_rate": fake.rate, "received_rate": fake.rate * 0.999,
-        "peak_received_rate": fake.rate * 1.05, "intended": total, "sent": total, "received": total - fake.lost,
+        "peak_received_rate": fake.rate * 1.05, "peak_egress_rate": fake.rate * 0.6,
+        "intended": total, "sent": total, "received": total - fake.lost,
         "acked": 0, "dropped": 0, "owed": total, "lost": fake.lost, "duplicate": 0, "reordered": 0, "foreign": 0,
-        "violations": fake.lost, "integrity_exact": True,
+        "violations": fake.lost if fake.qos else 0, "integrity_exact": True,
         "connections": fake.publishers + fake.subscribers, "connect_failures": 0, "connect_rate": fake.connect_rate,
         "disconnects": 0, "refusals": 0, "loop_lag_max_us": 120.0, "pushed_back": 0,
         "engine_bound": fake.engine_bound,
@@ -221,4 +225,4 @@ def _point(fake: FakeRun, latency: np.ndarray, connect: np.ndarray) -> dict[str,
     row |= statistics(latency * 0.9, "service_", ("mean", "p50", "p95", "p99", "max"))
     row |= statistics(latency * 0.02, "send_delay_", ("mean", "p50", "p99", "max"))
     row |= statistics(connect, "connect_", ("min", "mean", "stdev", "p50", "p75", "p90", "p95", "p99", "max"))
-    return row | _resources(fake)
+    return row | _resources(fake) | fake.figures

@@ -6,25 +6,26 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
 import psutil
 
+from tests.support.waiting import PATIENCE_S, PROMPT_S, eventually
+
 SOURCE = Path(__file__).parents[2] / "src"
 PROGRAM = "import sys; from telemark.cli.main import main; main(sys.argv[1:])"
 
 
 class TelemarkProgram:
-    """`telemark ARGUMENTS --json`; ended with all its children whatever the test did."""
+    """`telemark ARGUMENTS --json-progress`; ended with all its children whatever the test did."""
 
-    def __init__(self, *arguments: str) -> None:
-        environment = os.environ | {"PYTHONPATH": str(SOURCE)}
+    def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
+        environment = os.environ | {"PYTHONPATH": str(SOURCE)} | dict(environment or {})
         self.child = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, *arguments, "--json"],
+            [sys.executable, "-c", PROGRAM, *arguments, "--json-progress"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
         )  # fmt: skip
         self.lines: list[dict[str, Any]] = []
@@ -63,9 +64,9 @@ class TelemarkProgram:
 
     def children_named(self, words: str) -> list[psutil.Process]:
         """Remembered processes whose command line holds the words."""
-        return [process for process in self.family.values() if words in " ".join(process.cmdline())]
+        return [process for process in self.family.values() if words in _command_line(process)]
 
-    def wait(self, timeout_s: float = 30.0) -> int:
+    def wait(self, timeout_s: float = 2 * PATIENCE_S) -> int:
         """Exit code; everything it still says is kept."""
         output, self.errors = self.child.communicate(timeout=timeout_s)
         self.lines += [json.loads(text) for text in output.splitlines()]
@@ -75,12 +76,18 @@ class TelemarkProgram:
         """The `ended` line of the last run."""
         return [line for line in self.lines if line["is"] == "ended"][-1]
 
-    def survivors(self, patience_s: float = 2.0) -> list[psutil.Process]:
-        """Remembered processes that still run a moment later."""
-        deadline = time.monotonic() + patience_s
-        while (left := [each for each in self.family.values() if runs(each)]) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        return left
+    def survivors(self, patience_s: float = PROMPT_S) -> list[psutil.Process]:
+        """Remembered processes that still run after a while."""
+        eventually(lambda: not any(map(runs, self.family.values())), patience_s)
+        return [each for each in self.family.values() if runs(each)]
+
+
+def _command_line(process: psutil.Process) -> str:
+    """Empty when it has ended."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:  # zombies are a kind of it
+        return ""
 
 
 def runs(process: psutil.Process) -> bool:

@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from telemark.model.plan import Group, ListenerPlan, Load, Phases, Publish, RunPlan, Subscription
+from telemark.campaigns import CampaignOptions, run_campaign
+from telemark.model.plan import Group, LoadShape, Phases, Publish, RunPlan, Subscription
 from telemark.pipeline import analyze
-from telemark.runner import CampaignOptions, run_campaign
 from telemark.runner.conductor import Steering
 from telemark.store.result_reader import ResultTables
 from telemark.verdicts import Verdict, judge
@@ -24,9 +24,9 @@ THRESHOLDS = ("lost == 0", "duplicate == 0", "p99 < 10 s", "rate >= 0 /s", "conn
 
 
 def plan(
-    name: str, groups: Sequence[Group], load: Load, *, faults: str = "", seed: int = 0, **phases: float
+    name: str, groups: Sequence[Group], load: LoadShape, *, faults: str = "", seed: int = 0, **phases: float
 ) -> RunPlan:
-    """A run of the built-in server that is told to misbehave. Numbers of devices, streams, subscriptions are given."""
+    """A run of the built-in server that is told to misbehave."""
     return RunPlan(
         suite="truth",
         scenario=name,
@@ -34,30 +34,13 @@ def plan(
         size="quick",
         seed=1,
         parameters={},
-        groups=number(groups),
+        groups=tuple(groups),
         load=load,
         phases=replace(Phases(warmup_s=0.0, measure_s=1.0, drain_timeout_s=5.0, connect_timeout_s=30.0), **phases),
         thresholds=THRESHOLDS,
         connect_rate=0.0,
         server_options={"faults": faults, "seed": seed},
-        listeners=(ListenerPlan("plain"),),
-    )
-
-
-def number(groups: Sequence[Group]) -> tuple[Group, ...]:
-    """The groups with device, stream and subscription numbers that are unique in the run."""
-    numbered: list[Group] = []
-    device = stream = subscription = 0
-    for group in groups:
-        publish = replace(group.publish, first_stream=stream) if group.publish else None
-        stream += group.count if publish else 0
-        subscribed = []
-        for each in group.subscriptions:
-            subscribed.append(replace(each, first_subscription=subscription))
-            subscription += group.count
-        numbered.append(replace(group, first_device=device, publish=publish, subscriptions=tuple(subscribed)))
-        device += group.count
-    return tuple(numbered)
+    ).assemble()
 
 
 def publishers(count: int, qos: int = 0, topic: str = "truth/{index}", **more: Any) -> Group:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from telemark.runner.clock import measure
+from telemark.model.clock import Correction, Exchange, correction
 
 SOURCE = Path(__file__).parents[2] / "src"
 # An engine's clock in a process of its own, as a host would show it whose clock is so many nanoseconds off.
@@ -42,19 +42,28 @@ def reading(process: subprocess.Popen[str]) -> int:
     return int(process.stdout.readline())
 
 
+def exchange(asking: subprocess.Popen[str], telling: subprocess.Popen[str], times: int = 32) -> Correction:
+    """The correction that exchanges between two engine hosts give."""
+    found = []
+    for _ in range(times):
+        asked_ns, told_ns = reading(asking), reading(telling)
+        found.append(Exchange(asked_ns, told_ns, reading(asking)))
+    return correction(found)
+
+
 def test_engine_processes_of_one_host_have_one_clock() -> None:
     """The clock of one process, asked from another: no offset that the exchange could show."""
     with host(0) as one, host(0) as other:
-        found = measure(lambda: reading(one), now_ns=lambda: reading(other))
-        own = measure(lambda: reading(one))
-    assert abs(found.offset_ns) <= found.error_ns
-    assert abs(own.offset_ns) <= own.error_ns
+        found = exchange(other, one)
+    correction_ns, error_ns = found.at(found.first_ns)
+    assert abs(correction_ns) <= error_ns
 
 
 @pytest.mark.parametrize("offset_ns", [1_000_000, -250_000_000, 86_400_000_000_000])
 def test_the_offset_of_another_host_is_found_within_its_error(offset_ns: int) -> None:
     """Two engine hosts, the second so far off; the error is a small part of the offset."""
     with host(0) as here, host(offset_ns) as there:
-        found = measure(lambda: reading(there), times=200, now_ns=lambda: reading(here))
-    assert abs(found.offset_ns - offset_ns) <= found.error_ns
-    assert found.error_ns < abs(offset_ns)
+        found = exchange(here, there, times=200)
+    correction_ns, error_ns = found.at(found.first_ns)
+    assert abs(correction_ns - offset_ns) <= error_ns
+    assert error_ns < abs(offset_ns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from telemark.model.plan import Load
+from telemark.model.plan.shapes.paced import Paced
 from tests.support.truth import Answers, light_fan_in, plan
 
 DELAYS_MS = (1, 5, 20)
@@ -12,7 +12,7 @@ WITHIN_US = 300.0
 
 
 PLANS = [
-    plan(f"delay-{ms}", light_fan_in(), Load("paced", rate=200.0), faults=f"delay={ms}ms", measure_s=2.0)
+    plan(f"delay-{ms}", light_fan_in(), Paced(rate=200.0), faults=f"delay={ms}ms", measure_s=2.0)
     for ms in (0, *DELAYS_MS)
 ]
 

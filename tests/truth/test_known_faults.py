@@ -8,7 +8,8 @@ from itertools import product
 
 import pytest
 
-from telemark.model.plan import Group, Load, RunPlan
+from telemark.model.plan import Group, RunPlan
+from telemark.model.plan.shapes.paced import Paced
 from tests.support.truth import Answers, plan, publishers, subscribers
 
 SEEDS, LEVELS = (1, 2, 3), (0, 1, 2)
@@ -36,7 +37,7 @@ def faulty(seed: int, qos: int) -> RunPlan:
     The drain is longer than the server keeps back a message whose successor never comes (1 s).
     """
     version = "5" if seed == 1 else "3.1.1"
-    load = Load("paced", rate=RATE)
+    load = Paced(rate=RATE)
     return plan(
         f"seed-{seed}-qos-{qos}", groups(qos, version), load, faults=FAULTS, seed=seed, drain_timeout_s=2.0
     )  # fmt: skip
@@ -44,7 +45,7 @@ def faulty(seed: int, qos: int) -> RunPlan:
 
 PLANS = [
     *(faulty(seed, qos) for seed, qos in product(SEEDS, LEVELS)),
-    plan("clean", groups(1, "5"), Load("paced", rate=RATE)),
+    plan("clean", groups(1, "5"), Paced(rate=RATE)),
 ]
 
 

@@ -11,8 +11,9 @@ from math import ceil, floor
 
 import pytest
 
-from telemark.model.plan import Load
-from telemark.store.run_file import RunFile
+from telemark.model.plan.shapes.paced import Paced
+from telemark.model.plan.shapes.windowed import Windowed
+from telemark.store.documents.run import RunFile
 from tests.support.truth import Answers, plan, publishers, subscribers
 
 RATE, SECONDS = 200, 10
@@ -24,8 +25,8 @@ QUANTILES = {"p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}
 
 GROUPS = (subscribers("sub", qos=1), publishers(PUBLISHERS, qos=1, in_flight=1))
 LOADS = {
-    "open": Load("paced", rate=float(RATE), max_lateness_s=5.0),
-    "closed": Load("windowed", window=PUBLISHERS, refill=1),  # the same stall, met by a closed loop
+    "open": Paced(rate=float(RATE), max_lateness_s=5.0),
+    "closed": Windowed(window=PUBLISHERS, refill=1),  # the same stall, met by a closed loop
 }
 PLANS = [plan(name, GROUPS, load, faults=STALL, measure_s=float(SECONDS)) for name, load in LOADS.items()]
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from telemark.model.plan import Load
+from telemark.model.plan import Idle
+from telemark.model.plan.shapes.paced import Paced
 from telemark.runner.conductor import RunControl
 from telemark.runner.phases import Phase
 from telemark.runner.run_point import PointJob, run_point
@@ -21,13 +22,13 @@ from telemark.servers import registry
 from telemark.verdicts import judge, overall
 from tests.support.truth import Answers, light_fan_in, plan, publishers, subscribers
 
-LIGHT = Load("paced", rate=100.0)
+LIGHT = Paced(rate=100.0)
 FEW = (subscribers("sub"), publishers(1))
 REFUSES_FIRST = 3  # seed with which the built-in server refuses the first of two devices
 STARVED_S = 0.3  # of every pulse the engine processes stand still
 EDGE_CASES = {
-    "empty": plan("empty", FEW, Load("idle")),
-    "one-message": plan("one-message", FEW, Load("paced", rate=10.0, limit=1)),
+    "empty": plan("empty", FEW, Idle()),
+    "one-message": plan("one-message", FEW, Paced(rate=10.0, limit=1)),
     "nobody-listens": plan("nobody-listens", (publishers(1),), LIGHT),
     "subscriber-refused": plan("subscriber-refused", FEW, LIGHT, faults="refuse-subscribe=1"),
     "all-refused": plan("all-refused", light_fan_in(), LIGHT, faults="refuse-connect=1"),
@@ -77,7 +78,7 @@ def without_subscriber(campaign: Path) -> Path:
 
 
 STEERING = Starvation("starved")
-STARVED = plan("starved", light_fan_in(), Load("paced", rate=500.0), measure_s=3.0)
+STARVED = plan("starved", light_fan_in(), Paced(rate=500.0), measure_s=3.0)
 PLANS = [*EDGE_CASES.values(), STARVED]
 MORE = [without_subscriber]
 

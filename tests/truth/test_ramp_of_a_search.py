@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from telemark.model.plan import Load
-from telemark.runner.search.bracket import Stage, Try
-from telemark.runner.search.probe import Probe
+from telemark.campaigns.peak.bracket import Stage, Try
+from telemark.campaigns.peak.probe import Probe
+from telemark.campaigns.peak.scale import SearchCase
+from telemark.model.plan.shapes.paced import Paced
 from tests.support.truth import Answers, light_fan_in, plan
 
 TARGET = 3000.0
 FIDELITY = 0.01
 
 
-CASE = plan("ramp", light_fan_in(), Load("paced", rate=100.0))
-PLANS = [Probe(CASE).plan(Try(TARGET, Stage.RAMP), 0)]  # one try, as the search itself plans it
+CASE = plan("ramp", light_fan_in(), Paced(rate=100.0))
+PLANS = [Probe(SearchCase(CASE)).plan(Try(TARGET, Stage.RAMP), 0)]  # one try, as the search itself plans it
 
 
 def test_no_second_sends_more_than_the_target(answers: Answers) -> None:

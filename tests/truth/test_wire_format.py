@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
+import socket
+import struct
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,18 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from telemark.model.plan import Load, RunPlan, Will
-from telemark.runner import run_campaign
-from telemark.servers.ports import free_ports
+from telemark.campaigns import run_campaign
+from telemark.host.ports import free_ports
+from telemark.model.plan import RunPlan, Will
+from telemark.model.plan.shapes.paced import Paced
+from tests.support.requirements import require_program
 from tests.support.truth import plan, publishers, subscribers
+from tests.support.waiting import eventually
 
 CONNECT, CONNACK, PUBLISH, PUBACK, PUBREC, PUBREL, PUBCOMP, SUBSCRIBE, SUBACK, DISCONNECT = (
     1, 2, 3, 4, 5, 6, 7, 8, 9, 14,
 )  # fmt: skip
 FIELDS = ("mqtt.msgtype", "mqtt.clientid", "mqtt.ver", "mqtt.topic", "mqtt.qos", "mqtt.willtopic", "_ws.malformed")
 MESSAGES, PUBLISHERS = 60, 3
-
-pytestmark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 
 
 def talk(version: str, qos: int, port: int) -> RunPlan:
@@ -34,7 +35,7 @@ def talk(version: str, qos: int, port: int) -> RunPlan:
         subscribers("sub", 1, "truth/+", qos),
         publishers(PUBLISHERS, qos, will=will),
     )
-    load = Load("paced", rate=float(MESSAGES), limit=MESSAGES)
+    load = Paced(rate=float(MESSAGES), limit=MESSAGES)
     made = plan(f"wire-{version}-{qos}", tuple(replace(group, version=version) for group in groups), load)
     return replace(made, server_options={"port": port})
 
@@ -42,7 +43,7 @@ def talk(version: str, qos: int, port: int) -> RunPlan:
 @contextmanager
 def captured(port: int, file: Path) -> Iterator[None]:
     """Packets of one port on the loopback interface, from before the run to after it."""
-    command = ["tshark", "-i", "lo", "-f", f"tcp port {port}", "-w", str(file), "-B", "64", "-q"]
+    command = [require_program("tshark"), "-i", "lo", "-f", f"tcp port {port}", "-w", str(file), "-B", "64", "-q"]
     capture = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert capture.stderr is not None
     words = ""
@@ -53,17 +54,29 @@ def captured(port: int, file: Path) -> Iterator[None]:
     else:
         capture.wait()
         pytest.skip(f"packets cannot be captured here: {words.strip()[-200:]}")
-    deadline = time.monotonic() + 20
-    while not file.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(1.0)  # the only way to know that the filter is in force would be to send packets of our own
     try:
+        wait_for_own_packet(port, file)
         yield
-        time.sleep(1.0)
+        wait_for_own_packet(port, file)
     finally:
         capture.terminate()
         capture.wait()
         capture.stderr.close()
+
+
+def wait_for_own_packet(port: int, file: Path) -> None:
+    """Knock at the port, where nobody listens now, until a knock is in the capture: packets are written in order."""
+    knocks: list[bytes] = []
+
+    def captured_one() -> bool:
+        with socket.socket() as knocking:
+            knocking.bind(("127.0.0.1", 0))
+            knocks.append(struct.pack(">HH", knocking.getsockname()[1], port))
+            knocking.connect_ex(("127.0.0.1", port))
+        seen = file.read_bytes() if file.exists() else b""
+        return any(knock in seen for knock in knocks)
+
+    assert eventually(captured_one)
 
 
 def dissected(file: Path, port: int) -> dict[str, Counter[str]]:

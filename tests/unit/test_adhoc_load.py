@@ -6,9 +6,10 @@ import os
 
 import pytest
 
+from telemark.catalog.adhoc import AdhocLoad, plan_load
 from telemark.errors import ConfigError
 from telemark.model.plan import Secret
-from telemark.runner.adhoc import AdhocLoad, plan_load
+from telemark.model.plan.shapes.windowed import Windowed
 from telemark.runner.pinning import describe, parse_pins
 
 
@@ -50,6 +51,39 @@ def test_numbers_of_devices_do_not_overlap() -> None:
     ]
     assert [group.name for group in plan_load(AdhocLoad(subscribers=0)).groups] == ["publishers"]
     assert plan.needs == {"mqtt-5", "qos-1"}
+
+
+def test_an_unpaced_load_is_a_closed_loop() -> None:
+    """It needs somebody who receives: each message received allows the next."""
+    plan = plan_load(AdhocLoad(unpaced=True, window=50))
+
+    assert plan.load == Windowed(50)
+    assert plan.point == "publishers=1 subscribers=1 window=50 payload=64 qos=0"
+    with pytest.raises(ConfigError) as caught:
+        AdhocLoad.from_settings({"unpaced": True, "subscribers": 0})
+    assert caught.value.problems[0].startswith("--unpaced needs a publisher and a subscriber")
+
+
+def test_where_nothing_is_sent_there_is_no_rate() -> None:
+    """`--publishers 0` measures connections: a rate in its name would be false."""
+    assert plan_load(AdhocLoad(publishers=0)).point == "publishers=0 subscribers=1 qos=0"
+
+
+def test_a_load_has_no_size() -> None:
+    """Its user chose numbers, no size."""
+    assert plan_load(AdhocLoad()).size == ""
+
+
+def test_connections_are_made_as_fast_as_the_server_takes_them() -> None:
+    """Unless a rate is asked for."""
+    assert plan_load(AdhocLoad()).connect_rate == 0
+    assert plan_load(AdhocLoad(connect_rate=50.0)).connect_rate == 50
+
+
+def test_required_thresholds_replace_the_usual_one() -> None:
+    """They are part of the run, so that every later report judges alike."""
+    assert plan_load(AdhocLoad()).thresholds == ("lost == 0", "dropped == 0", "violations == 0")
+    assert plan_load(AdhocLoad(required=("p99 < 10 ms",))).thresholds == ("p99 < 10 ms",)
 
 
 def test_pins_are_read_and_recorded() -> None:

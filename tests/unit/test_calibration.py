@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from telemark import __version__
-from telemark.errors import DataError
-from telemark.model.plan import Load, RunPlan
-from telemark.runner.calibrate.plans import LISTENERS, _groups, _plan, all_cases
-from telemark.runner.calibrate.record import Calibration, Figure, Stored, figure_from, for_run, load, load_for_runs
+from telemark.campaigns.calibration_plans import LISTENERS, _groups, _plan, all_cases
+from telemark.model.plan import RunPlan
+from telemark.model.plan.shapes.paced import Paced
+from telemark.runner.calibrate.record import Stored, figure_from, for_run, load_for_runs
+from telemark.store.documents.calibration import Calibration, Figure, read_calibration
+from telemark.store.documents.reading import Problem
 
 FIGURES = (
     Figure("ceiling", "windowed", 0, "none", 32, 100_000.0),
@@ -27,7 +29,7 @@ CALIBRATION = Calibration(__version__, "this-host", "here", "2026-01-01T00:00:00
 def traffic(qos: int = 0, payload: int = 32, security: str = "none") -> RunPlan:
     """A run of that kind."""
     listener = LISTENERS[security]
-    return _plan("run", _groups(qos, payload, listener.name), Load("paced", rate=100.0), listener)
+    return _plan("run", _groups(qos, payload, listener.name), Paced(rate=100.0), listener)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def test_a_calibration_that_does_not_apply_is_named(stored: Stored, words: str) 
 def test_a_calibration_survives_its_file(tmp_path: Path) -> None:
     """What was saved is what later runs read."""
     path = CALIBRATION.save(tmp_path / "deep" / "calibration.json")
-    assert CALIBRATION == load(path) == load_for_runs(path).calibration
+    assert CALIBRATION == read_calibration(path) == load_for_runs(path).calibration
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 1}', '{"format": 1, "figures": [{"kind": "x"}]}'])
@@ -80,8 +82,7 @@ def test_a_damaged_file_stops_no_run(tmp_path: Path, text: str) -> None:
     """The command that shows it fails; a run goes on without a ceiling and says so."""
     path = tmp_path / "calibration.json"
     path.write_text(text)
-    with pytest.raises(DataError, match="is not a calibration"):
-        load(path)
+    assert isinstance(read_calibration(path), Problem)
     stored = load_for_runs(path)
     assert stored.calibration is None
     assert "cannot be read" in str(for_run(traffic(), "this-host", stored)["problem"])
@@ -99,3 +100,11 @@ def test_every_load_shape_is_calibrated() -> None:
     assert {"paced", "batched", "windowed", "every", "burst", "steps", "idle"} == {case.shape for case in cases}
     assert {0, 1, 2} == {case.qos for case in cases if case.kind == "ceiling"}
     assert len({case.plan.scenario for case in cases}) == len(cases)
+
+
+def test_a_run_knows_which_kind_of_load_its_ceiling_is_of() -> None:
+    """A ceiling counts as headroom only for the same shape and about as many connections."""
+    case = {"kind": "ceiling", "shape": "windowed", "qos": 0, "security": "none", "payload": 32}
+    figure = figure_from(case, {"received_rate": 90_000.0, "connections": 201})
+
+    assert ("windowed", 201) == (figure.shape, figure.connections)

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from telemark.errors import ConfigError, ExitCode
-from telemark.model.plan import Group, Load, Phases, RunPlan
-from telemark.runner import campaign as campaign_module
-from telemark.runner.campaign import CampaignOptions, run_campaign
-from telemark.runner.campaign_file import CampaignFile, run_key, without_credentials
+from telemark.campaigns import CampaignOptions, run_campaign
+from telemark.campaigns import campaign as campaign_module
+from telemark.errors import ConfigError, DataError, ExitCode
+from telemark.model.plan import Group, Idle, Phases, RunPlan
 from telemark.runner.progress import RunOutcome
 from telemark.runner.run_point import PointJob
+from telemark.store.documents.campaign import CampaignFile, run_key, without_credentials
 from tests.support.fake_server import FakeServer
 
 
 def plan(point: str, needs: frozenset[str] = frozenset()) -> RunPlan:
     """A point that is never played."""
-    return RunPlan("s", "c", point, "quick", 1, {"n": point}, (Group("g", 1),), Load(), Phases(), needs=needs)
+    return RunPlan("s", "c", point, "quick", 1, {"n": point}, (Group("g", 1),), Idle(), Phases(), needs=needs)
 
 
 class Runs:
@@ -28,6 +30,7 @@ class Runs:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.made: list[tuple[str, str, int]] = []
+        self.plans: list[RunPlan] = []
         self.states: list[str] = []
         monkeypatch.setattr(campaign_module, "run_point", self.run)
         monkeypatch.setattr(campaign_module.registry, "make", self.adapter)
@@ -40,6 +43,8 @@ class Runs:
 
     def run(self, job: PointJob, adapter: FakeServer, **_: object) -> RunOutcome:
         self.made.append((job.plan.point, adapter.name, job.repeat))
+        self.plans.append(job.plan)
+        job.folder.mkdir()
         state = self.states.pop(0) if self.states else "complete"
         code = ExitCode.PASSED if state == "complete" else ExitCode.SERVER_FAILED
         return RunOutcome(job.folder.name, job.folder, state, None, None, code)
@@ -78,6 +83,8 @@ def test_a_resumed_campaign_repeats_only_what_is_not_finished(tmp_path: Path, ru
     assert [point for point, _, _ in stopped_after] == ["a", "b"]
     assert [point for point, _, _ in runs.made[2:]] == ["b", "c"]
     assert [run.run for run in second.runs] == ["002-x-c-b", "003-x-c-c"]
+    assert [run.run for run in CampaignFile.read(tmp_path / "c").runs] == ["000-x-c-a", "002-x-c-b", "003-x-c-c"]
+    assert [path.name for path in (tmp_path / "c").glob("*b")] == ["_replaced-001-x-c-b", "002-x-c-b"]
     assert CampaignFile.read(tmp_path / "c").state == "complete"
 
 
@@ -97,6 +104,46 @@ def test_a_campaign_that_exists_is_not_begun_again(tmp_path: Path, runs: Runs) -
         run_campaign([plan("a")], ["x"], tmp_path, campaign="c")
     with pytest.raises(ConfigError, match="no campaign to resume"):
         run_campaign([plan("a")], ["x"], tmp_path, campaign="d", options=CampaignOptions(resume=True))
+
+
+@pytest.mark.parametrize("name", ["../outside", "abc", "/000-x", "000-x/../../outside"])
+def test_a_strangers_campaign_cannot_make_resume_touch_other_folders(tmp_path: Path, runs: Runs, name: str) -> None:
+    """Names that no campaign of ours writes are refused before anything is renamed."""
+    runs.states = ["failed"]
+    run_campaign([plan("a")], ["x"], tmp_path, campaign="c")
+    (tmp_path / "outside").mkdir()
+    file = tmp_path / "c" / "campaign.json"
+    file.write_text(file.read_text().replace("000-x-c-a", name))
+
+    with pytest.raises(DataError, match="not the name of a run folder"):
+        run_campaign([plan("a")], ["x"], tmp_path, campaign="c", options=CampaignOptions(resume=True))
+    assert (tmp_path / "outside").is_dir()
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from telemark.store.lock import locked
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_two_processes_do_not_share_a_campaign(tmp_path: Path, runs: Runs) -> None:
+    """The second is told who holds it; a holder that was killed holds nothing."""
+    run_campaign([plan("a")], ["x"], tmp_path, campaign="c")
+    command = [sys.executable, "-c", HOLDER, str(tmp_path / "c")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        with pytest.raises(ConfigError, match=rf"in use by process {holder.pid} on .* since 20") as caught:
+            run_campaign([plan("b")], ["x"], tmp_path, campaign="c", options=CampaignOptions(resume=True))
+        holder.kill()
+    run_campaign([plan("b")], ["x"], tmp_path, campaign="c", options=CampaignOptions(resume=True))
+
+    assert "--campaign" in (caught.value.hint or "")
+    assert ["a", "b"] == [point for point, _, _ in runs.made]
 
 
 def test_points_a_server_cannot_run_are_refused_or_left_out_with_a_word(tmp_path: Path, runs: Runs) -> None:
@@ -119,6 +166,20 @@ def test_no_password_of_a_url_reaches_the_disk(tmp_path: Path, runs: Runs) -> No
     assert "hunter2" not in text
     assert json.loads(text)["servers"] == ["mqtt://host:1883"]
     assert without_credentials("mosquitto") == "mosquitto"
+
+
+def test_options_of_a_server_are_part_of_the_plan_and_its_key(tmp_path: Path, runs: Runs) -> None:
+    """A resumed campaign with another value makes its runs again."""
+    with_five, with_six = ({"max_queued_messages": value, "port": 1883} for value in (5, 6))
+    run_campaign([plan("a")], ["x"], tmp_path, campaign="c", options=CampaignOptions(server_options=with_five))
+    for options in (with_five, with_six):
+        resumed = CampaignOptions(server_options=options, resume=True)
+        run_campaign([plan("a")], ["x"], tmp_path, campaign="c", options=resumed)
+
+    assert 2 == len(runs.made)
+    assert [{"max_queued_messages": 5}, {"max_queued_messages": 6}] == [each.server_options for each in runs.plans]
+    with pytest.raises(ConfigError, match="option hepa is not known"):
+        run_campaign([plan("a")], ["x"], tmp_path, options=CampaignOptions(server_options={"hepa": 1}))
 
 
 def test_any_change_of_a_plan_makes_another_key() -> None:

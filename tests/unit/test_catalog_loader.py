@@ -115,7 +115,7 @@ def test_every_problem_of_a_file_is_reported_at_once(tmp_path: Path) -> None:
         "suite.colour": "unknown key",
         "suite.date": "missing",
         "family[0].groups.devices.publish.qos": "found 7, expected one of 0, 1, 2",
-        "family[0].load.shape": "found 'wavy', expected one of idle, paced",
+        "family[0].load.shape": "found 'wavy', expected one of batched, burst",
         "family[0].groups.devices.subscriptions[0].filter": "pattern 'room/{indx}': found {indx}",
         "family[0].groups.devices.subscriptions[0].qos": "found true",
         "family[0].sizes.quick.phases.measure_s": "found -3",
@@ -184,3 +184,55 @@ def test_a_name_that_is_not_in_the_catalogue_suggests_near_ones() -> None:
         load().find("messagesight/FANIN.Q0.PARTITION")
     with pytest.raises(ConfigError, match="messagesight"):
         load().suite("message-sight")
+
+
+def test_mistakes_of_every_stage_are_reported_together(tmp_path: Path) -> None:
+    """What is wrong with a table, with a rule, with a parameter's value and between fields: one round of repairs."""
+    text = (
+        GOOD.replace('date = "2026"', 'date = "2026"\ncolour = 3')  # an unknown key
+        .replace("qos = 1, size", "qos = 7, size")  # a value that is not allowed
+        .replace('"lost == 0"', '"lots == 0"')  # a rule without a metric
+        .replace('rate = "<devices*2>"', 'rate = "<device*2>"')  # a parameter that is not there
+        .replace('{index%<rooms>}", qos = 1 }]', '", qos = 1 }]\nsend_buffer = "<payload-64>"')  # out of range
+    )
+
+    found = problems_of(tmp_path, text)
+
+    for words in ("suite.colour", "publish.qos: found 7", "unknown metric 'lots'", "<device>", "send_buffer: found 0"):
+        assert 1 <= sum(words in line for line in found) <= 2, (words, found)  # a family of two scenarios
+
+
+def test_a_mistake_is_reported_once_and_not_its_consequences(tmp_path: Path) -> None:
+    """A value that is wrong is left out of what is checked later; that it then is missing is no news."""
+    text = GOOD.replace('topic = "room/{index%<rooms>}", qos', "topic = 5, qos").replace(
+        "measure_s = 3", "measure_s = -3"
+    )
+
+    found = problems_of(tmp_path, text)
+
+    assert 2 == len(found)
+    assert "publish.topic: found 5" in found[0]
+    assert "phases.measure_s: found -3" in found[1]
+
+
+@pytest.mark.parametrize(
+    "expression", ["<devices/0>", "<devices%0>", "<devices>/0", "<devices/nosuch>", "<devices-99>"]
+)
+@pytest.mark.parametrize(
+    "place",
+    [
+        'count = "<devices>"', 'rate = "<devices*2>"', 'size = "<payload>"', "payload = 64", "measure_s = 3",
+        'thresholds = ["lost == 0"]', "rooms = [1, 5]", 'where = "nowhere"',
+    ],
+)  # fmt: skip
+def test_an_expression_that_gives_no_value_is_one_clear_message(tmp_path: Path, place: str, expression: str) -> None:
+    """Wherever it stands, and never a traceback."""
+    key, _, old = place.partition(" = ")
+    if key == "where":
+        new = f'headline = "{expression}"'
+    else:
+        new = f'{key} = ["{expression}"]' if old.startswith("[") else f'{key} = "{expression}"'
+
+    found = problems_of(tmp_path, GOOD.replace('cases = [{ kind = ["plain", "loud"] }]', "").replace(place, new))
+
+    assert len(found) == len({line.split(": ", 2)[1] for line in found}), found

@@ -321,7 +321,7 @@ OPEN_MQTT = {
 @pytest.mark.parametrize("name", sorted(OPEN_MQTT))
 def test_open_mqtt_message_cases_have_the_suites_rates(name: str) -> None:
     """Publishers x rate, subscribers, messages in and out, QoS 1 both sides, keep-alive 300 s, 30 minutes."""
-    from telemark.catalog.audience import fan_out  # noqa: PLC0415 - only this test
+    from telemark.model.audience import fan_out  # noqa: PLC0415 - only this test
 
     publishers, incoming, outgoing, subscribers, version = OPEN_MQTT[name]
     (plan,) = points(f"open-mqtt/{name}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from telemark.cli.main import main
-from telemark.store.run_file import RunFile
+from telemark.store.documents.run import RunFile
 
 
 def run_program(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -57,10 +57,10 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest
 def test_a_server_that_cannot_be_reached_leaves_a_closed_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit code 5; the address is named; as JSON the last line says it all."""
+    """Exit code 5; the address is named; as JSON there is one result on stdout and nothing else."""
     arguments = ("load", "--port", "1", "--out", str(tmp_path), "--campaign", "c", "--json")
     code, out, _ = run_program(capsys, *arguments)
-    result = json.loads(out.splitlines()[-1])
+    result = json.loads(out)
     facts = RunFile.read(next((tmp_path / "c").glob("*/run.json")).parent)
 
     assert code == result["exit_code"] == 5

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from telemark.consumers.rows import RowFileReader
+from telemark.consumers.jms.rows import RowFileReader
 from telemark.errors import DataError
 from telemark.store.schemas import DELIVERIES
 

@@ -6,11 +6,14 @@ import json
 import resource
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from telemark.cli.doctor import command
+from telemark.runner.doctor import cards
 from telemark.runner.doctor.kernel import SETTINGS, check_setting
 from telemark.runner.doctor.limits import check_open_files
+from telemark.runner.doctor.services import check_services
 
 BY_NAME = {setting.name: setting for setting in SETTINGS}
 
@@ -71,3 +74,64 @@ def test_doctor_prints_json_and_its_code_says_whether_the_host_carries_the_devic
     assert result.return_value == 4
     assert content["carries"] is False
     assert {finding["state"] for finding in content["findings"]} >= {"short"}
+
+
+def card_root(tmp_path: Path, affinity: str) -> Path:
+    """A machine with four CPUs and one card whose interrupts are named after its device."""
+    card = tmp_path / "sys/class/net/eth0"
+    device = tmp_path / "sys/devices/virtio3"
+    for folder in (card, device, tmp_path / "proc/irq/31", tmp_path / "sys/devices/system/cpu"):
+        folder.mkdir(parents=True)
+    (card / "device").symlink_to(device)
+    (card / "tx_queue_len").write_text("1000\n")
+    (card / "mtu").write_text("1500\n")
+    (tmp_path / "proc/interrupts").write_text(
+        " 30:  5  PCI-MSI 4 virtio2-input.0\n 31:  5  PCI-MSI 5 virtio3-input.0\n"
+    )
+    (tmp_path / "proc/irq/31/smp_affinity_list").write_text(f"{affinity}\n")
+    (tmp_path / "sys/devices/system/cpu/online").write_text("0-3\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("affinity", "state"), [("0-3", "differs"), ("1", "ok")])
+def test_rings_coalescing_and_interrupts_of_a_card_are_read_and_judged(
+    tmp_path: Path, affinity: str, state: str
+) -> None:
+    rings = [0, 4096, 0, 0, 16384, 4096, 0, 0, 256]
+    coalescing = [0] * 23
+    coalescing[1] = 10
+    answers = {cards.GET_RINGS: rings, cards.GET_COALESCE: coalescing}
+    found = {
+        finding.name: finding
+        for finding in cards.check_cards(card_root(tmp_path, affinity), lambda card, command, size: answers[command])
+    }
+
+    assert ("ok", "txqueuelen 1000, MTU 1500") == (found["card eth0"].state, found["card eth0"].has)
+    assert ("differs", "ethtool -G eth0 rx 4096 tx 8192") == (
+        found["card eth0 rings"].state, found["card eth0 rings"].fix,
+    )  # fmt: skip
+    assert ("ok", "adaptive-rx off, rx-usecs 10, rx-frames 0, tx-usecs 0, tx-frames 0") == (
+        found["card eth0 coalescing"].state, found["card eth0 coalescing"].has,
+    )  # fmt: skip
+    assert (state, f"1 interrupts on CPUs {affinity}") == (
+        found["card eth0 interrupts"].state, found["card eth0 interrupts"].has,
+    )  # fmt: skip
+
+
+def test_a_driver_that_tells_nothing_makes_a_finding_unknown() -> None:
+    """Neither fine nor wrong; and asking about a card that is not there raises nothing."""
+    assert cards.ask_driver("no-such-card", cards.GET_RINGS, cards.RING_NUMBERS) is None
+    assert {"unknown"} == {cards.check_rings("x", None).state, cards.check_coalescing("x", None).state}
+
+
+def test_services_that_the_report_stops_are_named(tmp_path: Path) -> None:
+    for pid, name in ((1, "init"), (7, "cron"), (8, "cupsd")):
+        (tmp_path / str(pid)).mkdir()
+        (tmp_path / str(pid) / "comm").write_text(f"{name}\n")
+    (tmp_path / "net").mkdir()
+    (tmp_path / "net/ip_tables_names").write_text("filter\nnat\n")
+    services, firewall = check_services(tmp_path)
+
+    assert ("differs", "cupsd, cron", "systemctl stop cupsd cron") == (services.state, services.has, services.fix)
+    assert ("differs", "tables filter, nat") == (firewall.state, firewall.has)
+    assert {"ok"} == {finding.state for finding in check_services(tmp_path / "7")}

@@ -6,6 +6,8 @@ import io
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -15,11 +17,12 @@ from typing import Any, TextIO
 import pytest
 
 from telemark._native import EngineFailure
-from telemark.errors import ConfigError, RequirementError
+from telemark.errors import RequirementError
 from telemark.runner import recording
-from telemark.runner.engine_process import EngineProcess, read_secrets, speaker
+from telemark.runner.engine_process import EngineProcess, speaker
 from telemark.runner.recording import Recorder
 from tests.support.fake_native import FakeBatch, FakeEngine
+from tests.support.waiting import eventually
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +42,7 @@ class WriterOfKinds:
         self.closed = False
         self._error = error
 
-    def write_native(self, batch: FakeBatch) -> None:
+    def write(self, batch: FakeBatch) -> None:
         if self._error:
             raise self._error
         self.kinds.append(batch.kind)
@@ -55,12 +58,12 @@ class Played:
 
     def __init__(
         self, engine: FakeEngine, control: TextIO, monkeypatch: pytest.MonkeyPatch, error: Exception | None = None,
-        plan: Mapping[str, Any] | None = None,
+        *, plan: Mapping[str, Any] | None = None, said: list[Mapping[str, Any]] | None = None,
     ) -> None:  # fmt: skip
         self.engine = engine
         self.writer = WriterOfKinds(error)
-        monkeypatch.setattr(recording, "RecordWriter", lambda *_, **__: self.writer)
-        self.said: list[Mapping[str, Any]] = []
+        monkeypatch.setattr(recording, "NativeWriter", lambda *_, **__: self.writer)
+        self.said = [] if said is None else said
         recorder = Recorder(engine, Path("nowhere"), 0, self.said.append)  # type: ignore[arg-type]
         process = EngineProcess(plan or {}, engine, recorder, self.said.append)  # type: ignore[arg-type]
         self.status = process.run(control)
@@ -76,7 +79,8 @@ def lines(*orders: Mapping[str, Any]) -> io.StringIO:
 
 def test_orders_reach_the_engine_and_records_reach_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything is told in order; at the end all batches are written and the files closed."""
-    control = lines({"do": "begin", "start_ns": 7}, {"do": "set_rate", "rate": 5.0}, {"do": "halt"}, {"do": "finish"})
+    rate = {"do": "set_rate", "rate": 5.0, "at_ns": 9}
+    control = lines({"do": "begin", "start_ns": 7}, rate, {"do": "halt"}, {"do": "finish"})
     batches = [[FakeBatch("note", "a")], [FakeBatch("note", "b")]]
     played = Played(FakeEngine(batches), control, monkeypatch)
 
@@ -136,23 +140,24 @@ def test_received_messages_are_relayed_for_credits(monkeypatch: pytest.MonkeyPat
     """Only what is new is told."""
     engine = FakeEngine()
     read_end, write_end = os.pipe()
+    said: list[Mapping[str, Any]] = []
+
+    def relayed() -> list[int]:
+        return [message["messages"] for message in said if message["is"] == "received"]
 
     def receive_more() -> None:
-        engine.received_for_credit = 100
-        time.sleep(0.1)
-        engine.received_for_credit = 150
-        time.sleep(0.1)
+        for received in (100, 150):
+            engine.received_for_credit = received
+            eventually(lambda received=received: sum(relayed()) == received)
         os.close(write_end)
 
     thread = threading.Thread(target=receive_more)
     with os.fdopen(read_end) as control:
         thread.start()
-        played = Played(engine, control, monkeypatch, plan={"relay_credits": True})
+        Played(engine, control, monkeypatch, plan={"relay_credits": True}, said=said)
     thread.join()
-    relayed = [message["messages"] for message in played.said if message["is"] == "received"]
 
-    assert sum(relayed) == 150
-    assert all(relayed)
+    assert relayed() == [100, 50]
 
 
 def test_the_time_a_limited_load_stopped_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,30 +165,21 @@ def test_the_time_a_limited_load_stopped_is_told(monkeypatch: pytest.MonkeyPatch
     engine = FakeEngine()
     engine.sent = 100
     read_end, write_end = os.pipe()
-    closer = threading.Timer(0.2, os.close, (write_end,))
+    said: list[Mapping[str, Any]] = []
+
+    def end_when_told() -> None:
+        eventually(lambda: any(message.get("stopped_ns") for message in said))
+        os.close(write_end)
+
+    thread = threading.Thread(target=end_when_told)
     before = time.monotonic_ns()
     with os.fdopen(read_end) as control:
-        closer.start()
-        played = Played(engine, control, monkeypatch, plan={"load": {"limit": 100}})
-    closer.join()
-    last = [message for message in played.said if message["is"] == "status"][-1]
+        thread.start()
+        Played(engine, control, monkeypatch, plan={"load": {"limit": 100}}, said=said)
+    thread.join()
+    last = [message for message in said if message["is"] == "status"][-1]
 
     assert before < last["stopped_ns"] < time.monotonic_ns()
-
-
-def test_secrets_come_from_the_environment_or_a_file(tmp_path: Path) -> None:
-    """By group; a missing one is named without its value."""
-    secret_file = tmp_path / "secret"
-    secret_file.write_text("from file\nsecond line\n")
-    groups = [
-        {"name": "a", "password": {"env": "SECRET", "file": None}},
-        {"name": "b", "password": {"env": None, "file": str(secret_file)}},
-        {"name": "c", "password": None},
-    ]
-
-    assert read_secrets(groups, {"SECRET": "from env"}) == {"a": "from env", "b": "from file"}
-    with pytest.raises(ConfigError, match="group a: password: environment variable SECRET is not set"):
-        read_secrets(groups, {})
 
 
 def test_a_runner_that_does_not_listen_is_no_error() -> None:
@@ -194,3 +190,12 @@ def test_a_runner_that_does_not_listen_is_no_error() -> None:
             raise BrokenPipeError
 
     speaker(Closed())({"is": "status"})
+
+
+def test_an_engine_process_does_without_arrow() -> None:
+    """Its memory is part of what a run costs: the native side writes the records."""
+    heavy = "{'pyarrow', 'numpy', 'telemark.catalog', 'telemark.report', 'telemark.pipeline'}"
+    code = f"import sys, telemark.runner.engine_process; print(sorted({heavy} & set(sys.modules)))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert loaded.strip() == "[]"

@@ -10,20 +10,22 @@ from pathlib import Path
 import pytest
 
 from telemark.errors import ConfigError, EngineError
-from telemark.model.plan import Endpoint, EnginePlan, Group, Load, Publish
+from telemark.model.plan import Endpoint, EnginePlan, Group, Publish
+from telemark.model.plan.shapes.windowed import Windowed
+from telemark.model.slicing import PlacedPlan
+from telemark.runner.engine_link import EngineLink
 from telemark.runner.fleet import Fleet
 from tests.support import fake_engine
+from tests.support.waiting import eventually
 
 FAKE = (sys.executable, fake_engine.__file__)
 Make = Callable[..., Fleet]
 
 
-def plan(process: int, mode: int, publishers: int = 5, refill: int = 0) -> EnginePlan:
+def plan(process: int, mode: int, publishers: int = 5, refill: int = 1) -> EnginePlan:
     """A slice with some publishers; `mode` tells the stand-in how to behave."""
     group = Group("publishers", publishers, publish=Publish("t/{index}"))
-    return EnginePlan(
-        "run", process, mode + process, (Endpoint("plain"),), (group,), Load("windowed", window=1, refill=refill)
-    )
+    return EnginePlan("run", process, mode + process, (Endpoint("plain"),), (group,), Windowed(window=1, refill=refill))
 
 
 @pytest.fixture
@@ -32,7 +34,8 @@ def make(tmp_path: Path) -> Iterator[Make]:
     fleets: list[Fleet] = []
 
     def make_fleet(*plans: EnginePlan) -> Fleet:
-        fleet = Fleet(plans, tmp_path, command=FAKE)
+        placed = [PlacedPlan("", plan) for plan in plans]
+        fleet = Fleet(placed, lambda each: EngineLink(each.plan, tmp_path, FAKE, ()))
         fleets.append(fleet)
         fleet.start()
         return fleet
@@ -43,12 +46,13 @@ def make(tmp_path: Path) -> Iterator[Make]:
 
 
 def poll_until(fleet: Fleet, condition: Callable[[], bool]) -> None:
-    """Listen until something is true; at most ten seconds."""
-    deadline = time.monotonic() + 10
-    while not condition() and time.monotonic() < deadline:
-        fleet.poll(0.05)
+    """Listen until something is true."""
 
-    assert condition()
+    def reached() -> bool:
+        fleet.poll(0.05)
+        return condition()
+
+    assert condition() or eventually(reached)
 
 
 def test_totals_add_up_over_the_processes_and_all_end_in_order(make: Make) -> None:
@@ -121,7 +125,7 @@ def test_a_rate_is_shared_out_by_publishers(make: Make) -> None:
     """The aggregate rate stays the aggregate rate."""
     fleet = make(plan(0, fake_engine.FINE, 6), plan(1, fake_engine.FINE, 2))
     poll_until(fleet, lambda: fleet.totals().settled)
-    fleet.set_rate(1000.0)
+    fleet.set_rate(1000.0, 7)
     poll_until(fleet, lambda: all("rate" in link.status for link in fleet._links))
 
     assert [link.status["rate"] for link in fleet._links] == [750.0, 250.0]

@@ -17,6 +17,7 @@ from telemark.runner.health.process import ProcessSource, process_cpu_ns
 from telemark.runner.health.samples import Sample, Throttle
 from telemark.runner.health.sockets import SocketSource, queue_samples
 from telemark.store import health_metrics
+from tests.support.waiting import eventually
 
 SECOND = 1_000_000_000
 
@@ -173,12 +174,25 @@ def test_a_sink_that_fails_ends_the_sampling_with_its_reason() -> None:
 
     sampler = HealthSampler([HostSource()], full)
     sampler.start()
-    deadline = time.monotonic() + 5
-    while sampler.failure is None and time.monotonic() < deadline:
-        time.sleep(0.01)
+    assert eventually(lambda: sampler.failure is not None)
     sampler.stop()
 
     assert isinstance(sampler.failure, OSError)
+
+
+def test_a_source_that_raises_ends_the_sampling_with_its_reason() -> None:
+    """Rows that are missing without a word would look like a host that was not sampled: the run must hear of it."""
+
+    class Broken:
+        def sample(self, _now_ns: int) -> list[Sample]:
+            raise ValueError("a line of /proc that nobody has seen before")
+
+    sampler = HealthSampler([Broken()], lambda _time, _samples: None)
+    sampler.start()
+    assert eventually(lambda: sampler.failure is not None)
+    sampler.stop()
+
+    assert isinstance(sampler.failure, ValueError)
 
 
 def test_the_reference_page_is_the_table() -> None:

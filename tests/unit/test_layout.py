@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from telemark.errors import DataError
+from telemark.store.documents.run import RunFile
 from telemark.store.layout import campaign_name, find_runs, is_url, run_name, slug
-from telemark.store.run_file import RunFile
 
 
 def make_run(folder: Path) -> Path:

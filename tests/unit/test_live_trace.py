@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 from telemark.errors import ExitCode
-from telemark.model.plan import Load, Phases, RunPlan
+from telemark.model.plan import Idle, Phases, RunPlan
 from telemark.runner.phases import Phase
 from telemark.runner.progress import Progress, RunOutcome, Silence
 from telemark.runner.totals import Totals
 from telemark.runner.view.live import LiveTrace
-from telemark.store import live_file
+from telemark.store.documents import live as live_file
 
-PLAN = RunPlan("suite", "case", "publishers=1", "quick", 1, {}, (), Load(), Phases())
+PLAN = RunPlan("suite", "case", "publishers=1", "quick", 1, {}, (), Idle(), Phases())
 
 
 def look(second: float) -> Progress:
@@ -31,9 +33,9 @@ def test_the_trace_follows_the_run_and_goes_with_it(tmp_path: Path) -> None:
     trace.run_ended(RunOutcome("001-x", tmp_path, "complete", None, None, ExitCode.PASSED))
 
     assert seen is not None
-    assert [0.0, 1.1, 2.2] == [sample[0] for sample in seen["samples"]]
-    assert len(live_file.COLUMNS) == len(seen["samples"][0])
-    assert ("mosquitto", 10) == (seen["server"], seen["totals"]["sent"])
+    assert [0.0, 1.1, 2.2] == [sample[0] for sample in seen.samples]
+    assert len(live_file.COLUMNS) == len(seen.samples[0])
+    assert ("mosquitto", 10) == (seen.server, seen.totals["sent"])
     assert live_file.read(tmp_path) is None
 
 
@@ -53,6 +55,17 @@ def test_old_samples_are_forgotten(tmp_path: Path) -> None:
 
     assert live_file.KEPT == len(file.samples)
     assert [live_file.KEPT + 49] == file.samples[-1]
+
+
+def test_a_trace_that_nobody_renews_is_of_a_campaign_that_was_killed(tmp_path: Path) -> None:
+    """It must not pass for a running one for ever."""
+    live_file.LiveFile("001-x", "mosquitto", "", 1, 1).write(tmp_path)
+    assert live_file.read(tmp_path) is not None
+
+    long_ago = time.time() - live_file.DEAD_AFTER_S - 1
+    os.utime(tmp_path / live_file.LIVE_FILE, (long_ago, long_ago))
+
+    assert live_file.read(tmp_path) is None
 
 
 def test_a_file_that_cannot_be_understood_is_no_live_run(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_draining_waits_for_the_acknowledgements_too() -> None:
     assert late == [Order.FINISH]
 
 
-def test_draining_without_a_known_debt_ends_in_silence() -> None:
+def test_draining_when_nobody_knows_what_is_owed_ends_in_silence() -> None:
     """Streams with different audiences: nobody counts live; two quiet seconds end the drain."""
     machine = connected(PhaseMachine(Phases(warmup_s=2, measure_s=10, drain_timeout_s=60)))
     end = (machine.start_ns or 0) + 12 * S

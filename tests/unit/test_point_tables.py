@@ -1,23 +1,28 @@
-"""The small tables: debts, integrity, resources, points, scaling and comparison, without Spark."""
+"""The small tables: owed, integrity, resources, points, scaling and comparison, without Spark."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from telemark.errors import DataError
-from telemark.pipeline import health
-from telemark.pipeline.batch import Batch, batches, per_run
-from telemark.pipeline.comparison import comparison_rows
-from telemark.pipeline.intervals import interval_rows
-from telemark.pipeline.latency import Bucket, Spread, bucket_width_bits
-from telemark.pipeline.offenders import MOST, thousand
-from telemark.pipeline.points import Parts, rows_of
-from telemark.pipeline.read import place_of
-from telemark.pipeline.scaling import scaling_rows
+from telemark.pipeline.batch import RunBatch, batches, per_run
+from telemark.pipeline.messages.keys import bucket_width_bits, duration_keys
+from telemark.pipeline.spark.reading import run_of_file
+from telemark.pipeline.tables import health
+from telemark.pipeline.tables.comparison import comparison_rows
+from telemark.pipeline.tables.cores import core_rows
+from telemark.pipeline.tables.counted import Here
+from telemark.pipeline.tables.intervals import interval_rows
+from telemark.pipeline.tables.latency import buckets, latency_rows
+from telemark.pipeline.tables.offenders import MOST, first_thousand
+from telemark.pipeline.tables.points import Parts, peak_egress, rows_of
+from telemark.pipeline.tables.resources import HealthOfRun, Work, resource_row
+from telemark.pipeline.tables.scaling import scaling_rows
 from telemark.store.layout import RunFolder
 from telemark.store.schemas import HEALTH
 from tests.support.run_builder import END, SECOND, START, WARM_UNTIL, facts
@@ -62,16 +67,28 @@ def test_rates_are_over_the_full_seconds_of_the_measure_phase_and_counts_over_th
     assert (3.0, 103.0) == (point["measure_s"], point["loop_lag_max_us"])
 
 
-def test_headroom_comes_from_the_calibration_and_its_lack_is_a_warning() -> None:
+def test_little_headroom_and_its_lack_are_warnings() -> None:
     """Below 1.3 the row is marked."""
-    run = run_folder(calibration={"ceiling_rate": 1200.0})
+    ceiling = {"ceiling_rate": 1200.0, "ceiling_shape": "paced", "ceiling_connections": 200}
+    run = run_folder(calibration=ceiling, plan={"load": {"shape": "paced"}})
     point, _ = rows_of(parts(run, intervals=interval_rows(run, counters())))
     without, _ = rows_of(parts(run_folder(), intervals=interval_rows(run, counters())))
 
     assert 1.2 == pytest.approx(point["engine_headroom"])
-    assert any("headroom 1.20x" in warning for warning in point["warnings"])
+    assert any("headroom is 1.20x" in warning for warning in point["warnings"])
     assert without["engine_headroom"] is None
     assert any("headroom unknown" in warning for warning in without["warnings"])
+
+
+def test_lost_messages_are_not_called_a_growing_backlog() -> None:
+    """A tenth of every second's messages never arrives: that is loss, and loss only."""
+    run = run_folder(phases={"measure": (START, START + 12 * SECOND)})
+    row = counters(900)[0]
+    intervals = interval_rows(run, dict.fromkeys(range(12), row))
+    latency = [each | {"latency_p50_us": 500.0} for each in intervals]
+    point, _ = rows_of(parts(run, intervals=latency, integrity={"owed": 12_000, "lost": 1_200}))
+
+    assert (True, True) == (point["steady"], point["sustained"]), point["steady_reason"]
 
 
 def sample(time_ns: int, source: str, instance: str, metric: str, value: float) -> dict[str, Any]:
@@ -81,10 +98,10 @@ def sample(time_ns: int, source: str, instance: str, metric: str, value: float) 
 def test_health_sums_processes_compares_cores_and_keeps_idle_apart() -> None:
     """Two server processes are one server; the busiest core is the one with the highest mean."""
     before = START - 11 * SECOND
-    rows = [sample(before, "server", "1", "rss_bytes", 100.0)]
+    rows = [sample(before, "server", "1", "rss_bytes", 1e6)]
     for second in range(1, 4):
         at = START + second * SECOND + 5
-        rows += [sample(at, "server", pid, "rss_bytes", 300.0) for pid in ("1", "2")]
+        rows += [sample(at, "server", pid, "rss_bytes", 3e6) for pid in ("1", "2")]
         rows += [sample(at, "host", "cpu0", "cpu_busy", 0.5), sample(at, "host", "cpu1", "cpu_busy", second / 10)]
     run = run_folder()
     samples = health.timed(pa.Table.from_pylist(rows, schema=HEALTH), run)
@@ -93,12 +110,63 @@ def test_health_sums_processes_compares_cores_and_keeps_idle_apart() -> None:
         parts(run, health=health.phase_rows(samples, seconds), connections={"connections": 10, "connect_failures": 0})
     )
 
-    assert (600, 100) == (resources["server_rss_bytes_max"], resources["server_rss_bytes_idle"])
-    assert 50.0 == resources["server_bytes_per_connection"]
+    assert (6_000_000, 1_000_000) == (resources["server_rss_bytes_max"], resources["server_rss_bytes_idle"])
+    assert 500_000.0 == resources["server_bytes_per_connection"]
     assert 0.5 == pytest.approx(point["host_core_busy_max"])
     assert 0.35 == pytest.approx(point["host_cpu_busy_mean"])
-    assert {(1, 0, 0.5), (1, 1, 0.1)} <= {(r["second"], r["core"], r["busy"]) for r in health.core_rows(samples)}
+    assert {(1, 0, 0.5), (1, 1, 0.1)} <= {(r["second"], r["core"], r["busy"]) for r in core_rows(samples)}
     assert resources["server_cpu_cores_mean"] is None
+
+
+def test_the_cpu_of_the_host_includes_waiting_and_memory_and_heap_have_columns() -> None:
+    """MQ Telemetry's procedures: 100 - idle, the machine's memory, the heap that a collection left."""
+    before = START - 11 * SECOND
+    rows = [sample(before, "counters", "", "heap_bytes", 1e6), sample(before, "host", "", "memory_used_bytes", 2e9)]
+    for second in range(1, 4):
+        at = START + second * SECOND + 5
+        rows += [sample(at, "host", core, "cpu_idle", 0.5) for core in ("cpu0", "cpu1")]
+        rows += [sample(at, "host", "cpu0", "cpu_wait", 0.2), sample(at, "host", "cpu1", "cpu_wait", 0.0)]
+        rows += [sample(at, "counters", "", "heap_bytes", 3e6 + second)]
+        rows += [sample(at, "host", "", "memory_used_bytes", 2.5e9 + second)]
+    run = run_folder()
+    samples = health.timed(pa.Table.from_pylist(rows, schema=HEALTH), run)
+    by_phase = health.phase_rows(samples, health.by_second(samples))
+    point, _ = rows_of(parts(run, health=by_phase, connections={"connections": 10, "connect_failures": 0}))
+
+    assert 0.6 == pytest.approx(point["host_cpu_not_idle_mean"])
+    assert (3_000_003, 1_000_000) == (point["server_heap_bytes_max"], point["server_heap_bytes_idle"])
+    assert 200_000.2 == pytest.approx(point["server_heap_bytes_per_connection"])
+    assert 2_500_000_003 == point["host_memory_used_bytes_max"]
+    assert 2_000_000_000 == point["host_memory_used_bytes_idle"]
+
+
+def test_the_peak_egress_is_averaged_over_five_seconds_of_the_servers_count() -> None:
+    """128K messages at once are 25.6K a second on the report's dashboard; a gap in the counter is bridged by none."""
+    count = [0.0] * 6 + [128_000.0] * 12
+    rows = [{"second": second, "server_messages_out": value} for second, value in enumerate(count)]
+
+    assert 25_600.0 == peak_egress(rows)
+    assert peak_egress(rows[:5]) is None
+    assert peak_egress([{"second": 0, "server_messages_out": None}]) is None
+
+
+def test_a_servers_cpu_is_also_a_share_of_all_cores_and_a_mark_has_its_source() -> None:
+    """ScalAgent's 50 % are one of two cores; the server's own high-water mark goes before our samples."""
+    figures = {"mean_all": 0.0, "mean_each": 0.0, "max_all": 0.0, "max_largest": 0.0, "busiest": 0.0, "total": 0.0}
+
+    def row(source: str, metric: str, **known: float) -> dict[str, object]:
+        return {"source": source, "metric": metric, "phase": "measure", **figures, **known}
+
+    rows = [row("server", "cpu_cores", mean_all=1.0), row("host", "cpu_busy", mean_all=1.2, mean_each=0.6)]
+    sampled = [*rows, row("counters", "largest_queue", max_all=70.0)]
+    marked = [*sampled, row("counters", "largest_queue_hwm", max_all=90.0)]
+    work = Work(1.0, 10, 2)
+    found = [resource_row(HealthOfRun(given, "measure"), work, None) for given in (rows, sampled, marked)]
+
+    assert {0.5} == {each["server_cpu_share_mean"] for each in found}
+    assert [(None, None), (70.0, "samples"), (90.0, "server")] == [
+        (each["buffered_hwm"], each["buffered_hwm_source"]) for each in found
+    ]
 
 
 def test_seconds_before_the_start_are_negative() -> None:
@@ -111,24 +179,25 @@ def test_seconds_before_the_start_are_negative() -> None:
 def test_buckets_are_exact_when_small_and_within_a_percent_when_large() -> None:
     """The plot is as wide as a pixel."""
     for us in (0, 1, 127, 128, 1_000, 123_456, 10**9):
-        assert (1 << bucket_width_bits(us)) <= max(us * 0.01, 1)
+        (bits,) = bucket_width_bits(np.array([us])).tolist()
+        assert (1 << bits) <= max(us * 0.01, 1)
 
 
 def test_percentiles_between_two_ranks_are_by_straight_line() -> None:
     """As every statistics program does by default."""
-    spread = Spread([Bucket(n, n, 1, 0.0, 0.0, n, n) for n in (1, 2, 3, 4)])
+    keys = duration_keys(0, "latency", "measure", np.array([1, 2, 3, 4]) * 1000)
+    durations = pa.table({"key": keys, "n": [1, 1, 1, 1]})
 
-    found = spread.percentiles({})
+    (row,) = latency_rows(Here(durations), buckets(durations))[0]
 
-    assert (2.5, pytest.approx(3.97)) == (found["p50"], found["p99"])
-    assert set() == spread.unresolved()
+    assert (2.5, pytest.approx(3.97)) == (row["p50_us"], row["p99_us"])
 
 
 def test_a_scarce_kind_of_offender_is_not_crowded_out() -> None:
     """A thousand lines hold all of the few and as many of the many as fit."""
     many, few = [{"kind": "lost"}] * 5000, [{"kind": "duplicate"}] * 3
 
-    chosen = thousand([many, few])
+    chosen = first_thousand([many, few])
 
     assert (MOST, 3) == (len(chosen), sum(row["kind"] == "duplicate" for row in chosen))
 
@@ -138,7 +207,7 @@ def test_small_runs_share_a_batch_and_large_ones_go_alone() -> None:
     runs = [run_folder()] * 40
 
     assert [32, 8] == [len(batch.runs) for batch in batches(runs, [1] * 40, 100)]
-    assert [1, 1, 10] == [len(b.runs) for b in [*batches(runs[:2], [900, 900], 100), Batch(tuple(runs[:10]))]]
+    assert [1, 1, 10] == [len(b.runs) for b in [*batches(runs[:2], [900, 900], 100), RunBatch(tuple(runs[:10]))]]
 
 
 def test_a_number_of_each_run_is_looked_up_only_where_runs_differ() -> None:
@@ -164,15 +233,15 @@ def test_a_file_is_known_by_the_folder_it_lies_in(tmp_path: Path, monkeypatch: p
         "s3a://one/a/deliveries/0.parquet",
         "s3a://two/a/deliveries/0.parquet",
     )
-    places = {folder: number for number, folder in enumerate(folders)}
+    runs = {folder: number for number, folder in enumerate(folders)}
 
-    assert [place_of(file, places) for file in files] == list(range(5))
+    assert [run_of_file(file, runs) for file in files] == list(range(5))
 
 
 def test_a_file_of_no_run_is_refused() -> None:
     """Rather than counted for another run."""
     with pytest.raises(DataError, match="none of the runs"):
-        place_of("file:///data/x/deliveries/0.parquet", {"/data/y/deliveries": 0})
+        run_of_file("file:///data/x/deliveries/0.parquet", {"/data/y/deliveries": 0})
 
 
 def point(**changes: Any) -> dict[str, Any]:

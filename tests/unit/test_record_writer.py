@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from telemark.errors import DataError, EngineError, RequirementError
 from telemark.store.bounds import local_bounds
 from telemark.store.reader import read_records, record_files
 from telemark.store.schemas import TABLES
-from telemark.store.writer import RecordWriter
+from telemark.store.writer import ArrowFile, RecordWriter
 
 
 def delivery(sequence: int, **changes: Any) -> dict[str, Any]:
@@ -131,3 +132,24 @@ def test_files_without_statistics_are_refused(tmp_path: Path) -> None:
 
     with pytest.raises(DataError, match="smallest and largest intended_ns"):
         local_bounds(tmp_path)
+
+
+def test_a_file_that_cannot_be_closed_never_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closing again must not turn half a file into a complete one, and the other tables are closed all the same."""
+
+    class FullDisk(ArrowFile):
+        def close(self) -> None:
+            if self._schema is TABLES["deliveries"]:
+                raise OSError(errno.ENOSPC, "no space")
+            super().close()
+
+    monkeypatch.setattr("telemark.store.writer.ArrowFile", FullDisk)
+    writer = RecordWriter(tmp_path, 0)
+    writer.write_rows("deliveries", [delivery(0)])
+    writer.write_rows("subscribed", [{"subscription": 0, "from_ns": 1, "until_ns": None}])
+    with pytest.raises(RequirementError, match="no space left"):
+        writer.close()
+    writer.close()
+
+    assert [] == record_files(tmp_path, "deliveries")
+    assert 1 == read_records(tmp_path, "subscribed").num_rows

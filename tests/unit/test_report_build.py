@@ -44,7 +44,7 @@ def test_every_run_becomes_a_row_with_its_figures(campaign: Path) -> None:
     row = report.rows[0]
     assert ("mosquitto", "publishers=1000 qos=0", "pass") == (row.server, row.point, row.verdict)
     assert 999.0 == row.value
-    assert 0 == row.lost
+    assert 0 == row.values["lost"]
 
 
 def test_charts_have_unique_ids_and_no_chart_is_empty(campaign: Path) -> None:
@@ -125,6 +125,20 @@ def test_failed_and_interrupted_runs_say_so(tmp_path: Path) -> None:
     assert "no verdict" == row.verdict
     assert "danger" == row.notices[0].severity
     assert "signal 9" in row.notices[0].text
+
+
+def test_a_certificate_that_was_not_verified_is_told(tmp_path: Path) -> None:
+    """`--insecure` leaves a trace: another server may have answered."""
+    folder = make_campaign(tmp_path / "campaign", [FakeRun()])
+    (file,) = folder.glob("*/run.json")
+    document = json.loads(file.read_text())
+    document["server"]["endpoints"] = {"main": {"host": "h", "port": 1, "security": "tls", "verified": False}}
+    file.write_text(json.dumps(document))
+    (row,) = build_report([folder]).rows
+
+    assert ["the certificate of listener main was not verified (--insecure)"] == [
+        notice.text for notice in row.notices if "certificate" in notice.text
+    ]
 
 
 def test_a_path_without_runs_is_a_problem_and_not_a_crash(tmp_path: Path) -> None:

@@ -1,51 +1,27 @@
-"""What is shown over a whole campaign: searches, servers side by side, repeats, costs per connection."""
+"""What is shown over a whole campaign: servers side by side, repeats, costs per connection."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from telemark.report import searches, side_by_side
+from telemark.report import side_by_side
 from telemark.report.build import build_report
 from tests.support.synthetic import make_campaign
 from tests.support.synthetic_tables import FakeRun
 
-PEAK = {
-    "rate": 9000.0, "at_least": 9000.0, "ending": "found",
-    "bottleneck": {"side": "server", "part": "one thread", "evidence": ["its busiest thread used 0.99 cores"]},
-    "tries": [{"rate": 8000.0, "holds": True}, {"rate": 10000.0, "holds": False}, {"rate": 9000.0, "holds": True}],
-}  # fmt: skip
-SEARCH = {
-    "format": 1, "suite": "messagesight", "scenario": "FANIN.Q0.SHARED", "point": "", "size": "quick",
-    "server": "mosquitto", "quantity": "rate", "rule": ["lost == 0"], "peaks": [PEAK],
-    "summary": {"repeats": 1, "median": 9000.0, "mean": 9000.0, "low": None, "high": None, "spread": 0.0},
-}  # fmt: skip
-
-
-def test_a_search_shows_its_peak_what_gave_out_and_every_try(tmp_path: Path) -> None:
-    """The answer of a search is part of the campaign's report."""
-    folder = make_campaign(tmp_path / "campaign", [FakeRun()])
-    (folder / "search.json").write_text(json.dumps([SEARCH]))
-
-    view = build_report([folder]).campaigns[0]
-
-    table = next(table for table in view.tables if table.title == "Peak sustainable rate")
-    assert "9K" == table.rows[0][2].text
-    assert "server: one thread: its busiest thread used 0.99 cores" == table.rows[0][7].text
-    chart = next(chart for chart in view.charts if "search for the peak" in chart.title)
-    assert {"held": 2, "did not hold": 1} == {line.name: len(line.points) for line in chart.series}
-
 
 @pytest.mark.parametrize("content", ["", "{}", "[1, 2]", '[{"format": 99}]', '[{"format": 1, "peaks": [3]}]'])
-def test_a_strange_search_file_does_no_harm(tmp_path: Path, content: str) -> None:
+def test_a_strange_search_file_is_named_and_the_runs_are_shown(tmp_path: Path, content: str) -> None:
     """It comes from a stranger like everything else."""
-    (tmp_path / "search.json").write_text(content)
-    found = searches.read_searches(tmp_path)
+    folder = make_campaign(tmp_path / "campaign", [FakeRun()])
+    (folder / "search.json").write_text(content)
 
-    searches.peaks_table("x", found)
-    searches.tries_charts("x", found)
+    report = build_report([folder])
+
+    assert 1 == len(report.rows)
+    assert "search.json" in report.problems[0].message
 
 
 def test_servers_stand_side_by_side_with_one_line_per_point(tmp_path: Path) -> None:
@@ -57,6 +33,19 @@ def test_servers_stand_side_by_side_with_one_line_per_point(tmp_path: Path) -> N
     assert (("", 1), ("a", 3), ("b", 3)) == table.groups
     assert 2 == len(table.rows)
     assert ["–"] * 3 == [cell.text for cell in table.rows[1][4:]]  # noqa: RUF001
+
+
+def test_side_by_side_charts_keep_every_qos(tmp_path: Path) -> None:
+    """A sweep over QoS must not show only its last level."""
+    runs = [
+        FakeRun(server=server, qos=qos, publishers=number, parameters={"publishers": number, "qos": qos})
+        for server in ("a", "b") for qos in (0, 1) for number in (1000, 2000)
+    ]  # fmt: skip
+    view = build_report([make_campaign(tmp_path / "campaign", runs)]).campaigns[0]
+    chart = next(chart for chart in view.charts if chart.title.startswith("Value"))
+    shown = {str(x) for line in chart.series for x, _ in line.points}
+
+    assert {"multi-publisher publishers=2000 qos=0", "multi-publisher publishers=2000 qos=1"} == shown
 
 
 def test_repeats_show_their_interval_and_mark_a_large_spread(tmp_path: Path) -> None:

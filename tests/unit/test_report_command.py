@@ -37,7 +37,13 @@ def test_without_a_file_the_score_card_goes_to_stdout(campaign: Path) -> None:
 
 @pytest.mark.parametrize(
     ("ending", "beginning"),
-    [("html", "<!doctype html>"), ("md", "## campaign"), ("json", "{"), ("xml", "<?xml"), ("txt", "Score card")],
+    [
+        ("html", "<!doctype html>"),
+        ("md", "## campaign"),
+        ("json", "{"),
+        ("xml", "<?xml"),
+        ("txt", "PASS  campaign, 1 run"),
+    ],
 )
 def test_the_ending_of_the_file_chooses_the_form(campaign: Path, tmp_path: Path, ending: str, beginning: str) -> None:
     """No option to remember."""

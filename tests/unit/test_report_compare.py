@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
-from telemark.cli.compare import command, parse_tolerance
+from telemark.cli.compare import command, parse_mapping, parse_tolerance
 from telemark.errors import ConfigError, DataError, ExitCode, NotComparableError
-from telemark.report.compare import Comparison, compare, open_side
-from telemark.report.compare.judge import higher_is_better
-from telemark.report.compare.render import to_json, to_markdown
+from telemark.report.compare import Comparison, Wanted, compare, open_side
+from telemark.report.compare.judge import WORDS
+from telemark.report.compare.render import to_console, to_json, to_markdown
 from tests.support.synthetic import make_campaign
 from tests.support.synthetic_tables import FakeRun
 
@@ -29,7 +31,7 @@ def repeats(number: int, **values: object) -> list[FakeRun]:
 def compared(tmp_path: Path, a: list[FakeRun], b: list[FakeRun], **options: object) -> Comparison:
     """Two campaigns made and compared."""
     folders = [make_campaign(tmp_path / name, runs) for name, runs in (("a", a), ("b", b))]
-    return compare(open_side(str(folders[0])), open_side(str(folders[1])), **options)  # type: ignore[arg-type]
+    return compare(open_side(str(folders[0])), open_side(str(folders[1])), Wanted(**options))  # type: ignore[arg-type]
 
 
 def verdict_of(comparison: Comparison, metric: str) -> str:
@@ -156,14 +158,14 @@ def test_an_unknown_server_metric_or_folder_has_its_own_message(tmp_path: Path) 
     with pytest.raises(ConfigError, match="no run of server"):
         open_side(f"{folder}:emqx")
     with pytest.raises(ConfigError, match="nonsense"):
-        compare(side, side, ["nonsense"])
+        compare(side, side, Wanted(("nonsense",)))
     with pytest.raises(DataError, match=r"no run\.json"):
         open_side(str(tmp_path / "nowhere"))
 
 
 def test_chosen_metrics_may_have_their_short_names(tmp_path: Path) -> None:
     """`p99` is what people say."""
-    found = compared(tmp_path, repeats(3), repeats(3), metrics=["p99", "rate"])
+    found = compared(tmp_path, repeats(3), repeats(3), metrics=("p99", "rate"))
 
     assert ["latency_p99_us", "received_rate"] == [line.metric for line in found.lines]
 
@@ -200,8 +202,91 @@ def test_a_wrong_tolerance_is_refused(text: str) -> None:
         parse_tolerance(text)
 
 
-def test_rates_are_better_when_higher_and_costs_when_lower() -> None:
-    """The direction decides between better and worse."""
-    assert higher_is_better("received_rate")
-    assert not higher_is_better("latency_p99_us")
-    assert not higher_is_better("server_rss_bytes_max")
+def test_a_metric_without_direction_only_differs(tmp_path: Path) -> None:
+    """More messages sent is what the plan asked for: neither better nor worse, and no failed build."""
+    more = [FakeRun(rate=2600.0, repeat=repeat, seed=repeat) for repeat in range(3)]
+    found = compared(tmp_path, repeats(3), more, metrics=("sent",))
+
+    assert ["differs"] == [line.verdict for line in found.lines]
+    assert ExitCode.PASSED == found.exit_code
+
+
+def at_rate(rate: float, **values: object) -> list[FakeRun]:
+    """Repeats of one point that is named after its rate."""
+    return repeats(3, rate=rate, parameters={"rate": int(rate), "qos": 0}, **values)
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_narrow_terminal_never_cuts_the_verdict(tmp_path: Path, width: int) -> None:
+    """The word is why one compares."""
+    found = compared(tmp_path, repeats(4), [*repeats(2), *repeats(4, latency_us=1600.0)[2:]])
+    output = StringIO()
+    to_console(found, Console(file=output, width=width, no_color=True))
+    lines = [line.rstrip() for line in output.getvalue().splitlines()]
+
+    assert all(len(line) <= width for line in lines)
+    ends = [word for line in lines for word in WORDS if line.endswith(f"  {word}")]
+    assert [line.verdict for line in found.lines] == ends
+
+
+def test_a_long_reason_continues_below_its_first_word(tmp_path: Path) -> None:
+    """At 80 columns it takes several lines: their indent says that they belong together."""
+    found = compared(tmp_path, repeats(3), repeats(3, engine_bound=True))
+    output = StringIO()
+    to_console(found, Console(file=output, width=40, no_color=True))
+    lines = output.getvalue().splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith(" ! no verdict: B: "))
+
+    assert lines[first + 1].startswith("   ")
+    assert lines[first + 1].strip()
+
+
+def test_what_neither_side_measured_is_left_out(tmp_path: Path) -> None:
+    """Against URLs nobody samples CPU and memory: that is no doubt about the rest."""
+    unknown = {"server_cpu_cores_mean": None, "server_rss_bytes_max": None}
+    found = compared(tmp_path, repeats(3, figures=unknown), repeats(3, figures=unknown))
+
+    assert {"received_rate", "latency_mean_us", "latency_p99_us", "lost"} == {line.metric for line in found.lines}
+    assert ExitCode.PASSED == found.exit_code
+
+
+def test_points_are_compared_as_the_user_pairs_them(tmp_path: Path) -> None:
+    """The result names the difference and compares."""
+    a = [*at_rate(1000.0), *at_rate(3000.0)]
+    b = [*at_rate(2000.0), *at_rate(4000.0)]
+    found = compared(tmp_path, a, b, mapping={"rate": ("1000", "2000")})
+
+    assert {("rate=1000 qos=0", "rate=2000 qos=0")} == {(line.point, line.point_b) for line in found.lines}
+    assert any("load.rate" in difference.what for difference in found.mapped)
+    assert () == found.differs
+    assert ["scalagent/multi-publisher rate=3000 qos=0 mosquitto"] == list(found.only_a)
+
+
+def test_the_only_point_of_each_side_is_compared_when_forced(tmp_path: Path) -> None:
+    """Without --force the two plans are not comparable, and that has its own exit code."""
+    a, b = (make_campaign(tmp_path / name, at_rate(rate)) for name, rate in (("a", 1000.0), ("b", 2000.0)))
+
+    refused = CliRunner().invoke(command, [str(a), str(b)], standalone_mode=False)
+    forced = CliRunner().invoke(command, [str(a), str(b), "--force"], standalone_mode=False)
+
+    assert isinstance(refused.exception, NotComparableError)
+    assert "load.rate" in refused.exception.message
+    assert "better" in forced.output
+
+
+def test_no_point_in_common_is_not_comparable(tmp_path: Path) -> None:
+    """The documented exit code 10, with the way out."""
+    a = make_campaign(tmp_path / "a", [*at_rate(1000.0), *at_rate(3000.0)])
+    b = make_campaign(tmp_path / "b", [*at_rate(2000.0), *at_rate(4000.0)])
+
+    refused = CliRunner().invoke(command, [str(a), str(b), "--force"], standalone_mode=False)
+
+    assert isinstance(refused.exception, NotComparableError)
+    assert "--map" in (refused.exception.hint or "")
+
+
+@pytest.mark.parametrize("text", ["rate", "rate=1000", "rate=1000:", "=1:2"])
+def test_a_wrong_mapping_is_refused(text: str) -> None:
+    """The message shows the form."""
+    with pytest.raises(ConfigError, match="--map"):
+        parse_mapping([text])

@@ -54,7 +54,8 @@ def test_the_function_gives_the_campaigns_verdict(campaign: Path) -> None:
 
 def test_hostile_names_cannot_use_markup_or_escape_codes(tmp_path: Path) -> None:
     """A run folder from a stranger must not paint the terminal."""
-    run = FakeRun(server="[bold red]evil[/]\x1b[2J", thresholds=("lost == 0 \x1b]0;title\x07",))
+    evil = {each: f"{each}\x1b[2J" for each in ("suite", "scenario", "version")}
+    run = FakeRun(server="[bold red]evil[/]\x1b[2J", thresholds=("lost == 0 \x1b]0;title\x07",), **evil)
     text = printed(make_campaign(tmp_path / "campaign", [run]), 120)
 
     assert "\x1b" not in text

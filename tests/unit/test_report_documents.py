@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from telemark.report import json_card, junit, markdown
+from telemark.report import console, html, json_card, junit, markdown
 from telemark.report.build import build_report
 from telemark.report.model import Report
 from tests.support.synthetic import make_campaign
@@ -25,7 +26,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
         FakeRun(server="mosquitto"),
         FakeRun(server="rabbitmq", lost=12),
         FakeRun(server="slow|<b>`x`", engine_bound=True, headroom=None),
-        FakeRun(server="dead", state="failed", reason="died & <gone>"),
+        FakeRun(server="dead", state="failed", reason="died & <gone>\x9b2J"),
         FakeRun(suite="messagesight", scenario="CONNBURST", shape="idle", thresholds=()),
     ]
     folder = make_campaign(tmp_path_factory.mktemp("runs") / "campaign", runs)
@@ -40,21 +41,43 @@ def test_the_json_score_card_keeps_its_published_schema(report: Report) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
 
     jsonschema.validate(json.loads(json_card.render(report)), schema)
+    assert json_card.render(report).isascii()  # no control characters of a folder reach a terminal
 
 
 def test_the_schema_names_every_field_of_a_row(report: Report) -> None:
     """An undocumented field is one nobody can rely on."""
     row = json_card.document(report)["campaigns"][0]["rows"][0]
-    known = json.loads(SCHEMA.read_text())["$defs"]["row"]["properties"]
+    campaigns = json.loads(SCHEMA.read_text())["properties"]["campaigns"]
+    known = campaigns["items"]["properties"]["rows"]["items"]["properties"]
 
     assert set() == set(row) - set(known)
+    assert set() == set(row["values"]) - set(known["values"]["properties"])
+
+
+def test_every_run_says_which_side_was_the_limit(report: Report) -> None:
+    """With the evidence, for programs and in pull requests."""
+    rows = json_card.document(report)["campaigns"][0]["rows"]
+    limits = {row["server"]: row["bottleneck"] for row in rows}
+
+    assert limits["slow|<b>`x`"].startswith("engine (load generator): ")
+    assert all(limits.values())
+    assert markdown.render(report).count("bottleneck of ") == len(rows)
+
+
+def test_a_size_is_shown_only_where_one_was_chosen(tmp_path: Path) -> None:
+    """A load from the command line has none; terminal, Markdown and page agree."""
+    runs = [FakeRun(suite="adhoc", scenario="load", size=""), FakeRun(size="laptop")]
+    report = build_report([make_campaign(tmp_path / "campaign", runs)])
+
+    for text in (console.render(report), markdown.render(report), html.render(report)):
+        assert ["size laptop"] == re.findall(r"\bsize (?:laptop|quick|(?=[<)\n]))", text)
 
 
 def test_connection_cases_show_connection_rates(report: Report) -> None:
     """The value of a case is what its report asked for."""
     row = report.rows[-1]
 
-    assert ("Connection rate", "connect_rate", "connect") == (row.kind, row.metric, row.measured)
+    assert ("Connection rate", "connect_rate", "connect") == (row.kind, row.headline.name, row.statistics)
 
 
 def test_junit_counts_failures_and_takes_no_verdict_for_an_error(report: Report) -> None:

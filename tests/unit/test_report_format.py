@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from telemark.model.columns import Unit
 from telemark.report import format as fmt
 
 
@@ -31,21 +32,21 @@ def test_number_keeps_about_three_digits_and_never_turns_missing_into_zero(value
 @pytest.mark.parametrize(
     ("unit", "value", "written"),
     [
-        ("rate", 19_900.0, "19.9K msg/s"),
-        ("per_second", 1800.0, "1.8K conn/s"),
+        ("messages_per_second", 19_900.0, "19.9K msg/s"),
+        ("connections_per_second", 1800.0, "1.8K conn/s"),
         ("us", 857.4, "857 µs"),
         ("us", 12_345.0, "12.3 ms"),
         ("us", 2_500_000.0, "2.5 s"),
         ("bytes", 15_000_000.0, "14.3 MiB"),
         ("cores", 0.204, "0.20"),
         ("ratio", 4.2, "4.2x"),
-        ("percent", 0.853, "85.3 %"),
+        ("share", 0.853, "85.3 %"),
         ("seconds", 90.0, "1.5 min"),
         ("count", 1200, "1,200"),
-        ("rate", None, fmt.MISSING),
+        ("messages_per_second", None, fmt.MISSING),
     ],
 )
-def test_units_are_part_of_the_text(unit: fmt.Unit, value: float | None, written: str) -> None:
+def test_units_are_part_of_the_text(unit: Unit, value: float | None, written: str) -> None:
     """The same value is written the same way everywhere."""
     assert written == fmt.value_in(unit, value)
 
@@ -54,18 +55,19 @@ def test_units_are_part_of_the_text(unit: fmt.Unit, value: float | None, written
     ("metric", "unit"),
     [
         ("latency_p99_us", "us"),
-        ("received_rate", "rate"),
-        ("connect_rate", "per_second"),
+        ("received_rate", "messages_per_second"),
+        ("buffered_slope_per_s", "messages_per_second"),
+        ("connect_rate", "connections_per_second"),
         ("server_rss_bytes_max", "bytes"),
         ("server_cpu_cores_mean", "cores"),
-        ("host_core_busy_max", "percent"),
+        ("host_core_busy_max", "share"),
         ("server_cpu_us_per_message", "us"),
         ("lost", "count"),
     ],
 )
-def test_the_unit_of_a_metric_follows_from_its_name(metric: str, unit: fmt.Unit) -> None:
+def test_a_value_of_a_column_is_written_in_its_own_unit(metric: str, unit: Unit) -> None:
     """Comparisons and verdicts show values of any column."""
-    assert unit == fmt.unit_of(metric)
+    assert fmt.value_in(unit, 0.5) == fmt.point_value(metric, 0.5)
 
 
 def test_text_of_a_stranger_becomes_one_line_without_control_characters() -> None:

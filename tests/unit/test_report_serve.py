@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
+import shutil
+import socket
+import struct
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +15,13 @@ from pathlib import Path
 import pytest
 
 from telemark.errors import ConfigError
+from telemark.host import web
+from telemark.host.web import MOST_CLIENTS
 from telemark.report.serve import ReportServer, make_server
-from telemark.store.live_file import LiveFile
+from telemark.store.documents.live import LiveFile
 from tests.support.synthetic import make_campaign
 from tests.support.synthetic_tables import FakeRun
+from tests.support.waiting import eventually
 
 HOSTILE = "<script>alert(1)<_script>"
 
@@ -140,6 +147,80 @@ def test_a_running_campaign_is_shown_live(server: ReportServer, folder: Path) ->
         assert "running" in get(server, "/")[2]
     finally:
         (folder / "one" / "live.json").unlink()
+
+
+def test_a_live_file_from_the_future_is_no_sign_of_life(server: ReportServer, folder: Path) -> None:
+    """Nor is one of a campaign that was killed (see test_live_trace)."""
+    LiveFile("r", "s", "", 1, 1).write(folder / "two")
+    os.utime(folder / "two/live.json", (9e9, 9e9))
+
+    assert json.loads(get(server, "/campaign/two/live.json")[2])["live"] is None
+    (folder / "two/live.json").unlink()
+
+
+def test_a_folder_whose_name_is_no_text_does_not_break_the_list(server: ReportServer, folder: Path) -> None:
+    """The others are listed."""
+    odd = folder / os.fsdecode(b"odd\xff")
+    odd.mkdir()
+    (odd / "campaign.json").write_text("{}")
+    status, _, text = get(server, "/")
+    shutil.rmtree(odd)
+
+    assert 200 == status
+    assert "/campaign/one" in text
+
+
+def test_slow_clients_hold_no_more_than_their_places(server: ReportServer) -> None:
+    """Silent connections beyond the limit are closed at once; when one ends, the next is served."""
+    address = ("127.0.0.1", server.server_port)
+    silent = [socket.create_connection(address, timeout=30) for _ in range(MOST_CLIENTS)]
+    try:
+        with socket.create_connection(address, timeout=30) as late:
+            assert b"" == late.recv(1)
+    finally:
+        for each in silent:
+            each.close()
+
+    assert eventually(lambda: _answers(server))
+
+
+def test_a_client_that_drips_its_request_loses_its_place(server: ReportServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte before each read gives up must not keep a place for ever."""
+    monkeypatch.setattr(web, "REQUEST_S", 0.5)
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=0.05) as slow:
+        assert eventually(lambda: _closed_after(slow, b"G"))
+
+
+def _closed_after(line: socket.socket, byte: bytes) -> bool:
+    """Send one more byte and look whether the other side has closed."""
+    try:
+        line.sendall(byte)
+        return line.recv(100) == b""
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+
+
+def test_bad_clients_leave_no_traceback_on_the_terminal(
+    server: ReportServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """One asks for an address that is none, one is gone in the middle of its request."""
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=30) as gone:
+        gone.sendall(b"GET")
+        gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closes with a reset
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=30) as line:
+        line.sendall(b"GET http://[ HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % server.server_port)
+        assert line.recv(100).startswith(b"HTTP/1.1 400")
+    assert eventually(lambda: _answers(server))
+    assert "" == capfd.readouterr().err
+
+
+def _answers(server: ReportServer) -> bool:
+    try:
+        return get(server, "/")[0] == 200
+    except (OSError, http.client.HTTPException):
+        return False
 
 
 def test_a_comparison_that_cannot_be_made_says_why(server: ReportServer) -> None:

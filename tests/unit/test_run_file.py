@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from telemark.errors import DataError
-from telemark.store import run_file
-from telemark.store.run_file import RunFile
+from telemark.store.documents import run as run_file
+from telemark.store.documents.run import RunFile
 
 
 def example(**changes: object) -> RunFile:
@@ -61,10 +61,10 @@ def test_an_older_format_is_lifted_step_by_step(monkeypatch: pytest.MonkeyPatch)
     [
         ("{", "not JSON"),
         ("[]", "object with a whole number"),
-        ('{"format": 1}', "run, campaign, state missing"),
-        ('{"format": 1, "run": "x", "campaign": "c", "state": "asleep"}', "state is 'asleep'"),
-        ('{"format": 1, "run": "x", "campaign": "c", "state": "complete", "phases": {"measure": ["a", 1]}}', "form"),
-        ('{"format": 1, "run": "x", "campaign": "c", "state": "complete", "phases": 7}', "form"),
+        ('{"format": 1}', "run: expected a value"),
+        ('{"format": 1, "run": "x", "campaign": "c", "state": "asleep"}', "state: expected one of running"),
+        ('{"format": 1, "run": "x", "campaign": "c", "phases": {"measure": ["a", 1]}}', "measure: expected a whole"),
+        ('{"format": 1, "run": "x", "campaign": "c", "state": "complete", "phases": 7}', "phases: expected an object"),
     ],
 )
 def test_a_file_that_is_no_run_file_says_what_is_wrong(text: str, message: str) -> None:

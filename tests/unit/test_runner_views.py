@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
 from telemark.errors import ExitCode
-from telemark.model.plan import Group, Load, Phases, RunPlan
+from telemark.model.plan import Group, Idle, Phases, RunPlan
 from telemark.runner.phases import Phase
 from telemark.runner.progress import Progress, RunOutcome
 from telemark.runner.totals import Totals
 from telemark.runner.view import MachineLines, PlainLines, TerminalView
+from telemark.runner.view.plain import line
 from telemark.runner.view.terminal import picture
 
-PLAN = RunPlan("s", "c", "p=1", "quick", 1, {}, (Group("g", 1),), Load(), Phases())
+PLAN = RunPlan("s", "c", "p=1", "quick", 1, {}, (Group("g", 1),), Idle(), Phases())
 OUTCOME = RunOutcome("000-x", Path("runs/000-x"), "failed", "server died", "look at its log", ExitCode.SERVER_FAILED)
 
 
@@ -46,6 +48,21 @@ def test_plain_lines_come_at_phase_changes_and_every_few_seconds() -> None:
     assert "p50 85 us, p99 1.23 ms" in lines[1]
     assert "server - -" in lines[1]  # not sampled yet: a dash, no zero
     assert lines[5:] == ["  failed: server died -> runs/000-x", "  hint: look at its log"]
+
+
+def test_a_run_without_a_size_shows_none() -> None:
+    """A load from the command line."""
+    output = io.StringIO()
+    PlainLines(output).run_started("000-x", "remote", replace(PLAN, size=""), 1, 1)
+
+    assert "run 1 of 1: s/c p=1 on remote\n" == output.getvalue()
+
+
+def test_the_connect_line_has_its_rate_and_the_drain_line_none() -> None:
+    """How fast devices connect is worth seeing; after the sending there is no rate, only a rest."""
+    assert "10 of 10 devices ready (250/s)" in line(progress(Phase.CONNECT, connect_rate=250.0))
+    assert "sent 1,234 (100/s), received 1,200 (99/s)" in line(progress(Phase.MEASURE))
+    assert "sent 1,234, received 1,200, 34 missing" in line(progress(Phase.DRAIN))
 
 
 def test_machine_lines_are_json_with_every_number() -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from telemark.runner.search.bracket import Bracket, Limits, Stage
+from telemark.campaigns.peak.bracket import Bracket, Limits, Stage
+from telemark.campaigns.peak.forecast import Forecast
 
 
 def search(peak: float, limits: Limits, noise: random.Random | None = None, flake: float = 0.0) -> Bracket:
@@ -29,6 +30,30 @@ def test_the_confirmed_rate_is_within_the_resolution_below_the_peak(peak: float)
     assert peak * 0.95 <= bracket.confirmed <= peak
 
 
+@given(st.integers(min_value=1, max_value=900), st.integers(min_value=1, max_value=40))
+def test_only_multiples_of_the_step_are_tried_and_the_highest_is_found(peak: int, start: int) -> None:
+    """Devices come in partitions: a search must end when two neighbouring numbers are told apart."""
+    step = 100
+    bracket = search(peak * step, Limits(start=start * step, ceiling=100_000, step=step))
+
+    assert all(tried.rate % step == 0 and tried.rate > 0 for tried, _ in bracket.history)
+    assert bracket.confirmed is not None
+    assert bracket.confirmed <= peak * step
+    assert bracket.confirmed >= min(peak * step - step, peak * step * 0.95) or bracket.confirmed == peak * step
+
+
+def test_a_search_in_steps_ends_when_not_even_one_step_holds() -> None:
+    bracket = search(50, Limits(start=400, ceiling=10_000, step=100))
+
+    assert (bracket.confirmed, bracket.ending) == (None, "nothing held")
+
+
+def test_a_search_in_steps_may_end_at_its_ceiling() -> None:
+    bracket = search(1e9, Limits(start=400, ceiling=10_050, step=100))
+
+    assert (bracket.confirmed, bracket.ending) == (10_000, "ceiling reached")
+
+
 @given(st.floats(min_value=1_050, max_value=900_000))
 def test_the_ramp_comes_from_below_and_overshoots_by_one_step_at_most(peak: float) -> None:
     limits = Limits(start=1_000, ceiling=1_000_000)
@@ -40,10 +65,16 @@ def test_the_ramp_comes_from_below_and_overshoots_by_one_step_at_most(peak: floa
 
 
 @given(st.floats(min_value=1_050, max_value=900_000))
-def test_the_forecast_of_tries_is_about_what_it_takes(peak: float) -> None:
-    limits = Limits(start=1_000, ceiling=1_000_000)
+def test_the_forecast_of_tries_is_about_what_it_takes_at_every_moment(peak: float) -> None:
+    bracket = Bracket(Limits(start=1_000, ceiling=1_000_000))
+    forecasts = []
+    while (tried := bracket.next()) is not None:
+        forecasts.append(bracket.tries_left(further=max(1.0, peak / (bracket.held or 1_000))))
+        bracket.report(tried, tried.rate <= peak)
+    left = range(len(forecasts), 0, -1)
 
-    assert abs(limits.expected_tries(peak) - len(search(peak, limits).history)) <= 5
+    assert all(abs(forecast - true) <= 5 for forecast, true in zip(forecasts, left, strict=True))
+    assert bracket.tries_left(further=1) == 0
 
 
 def test_a_peak_below_the_start_is_found_by_halving() -> None:
@@ -126,3 +157,19 @@ def test_a_search_always_ends() -> None:
         bracket.report(tried, noise.random() < 0.5)
 
     assert len(bracket.history) <= 30
+
+
+def test_the_forecast_counts_with_the_time_tries_have_taken() -> None:
+    """Before the first try the planned time, afterwards the measured one; fewer tries are left after each."""
+    bracket = Bracket(Limits(start=1_000, ceiling=1_000_000))
+    forecast = Forecast(planned_s=10.0)
+    before = forecast.sentence(bracket)
+    for seconds in (20.0, 20.0, 20.0):
+        tried = bracket.next()
+        assert tried is not None
+        bracket.report(tried, tried.rate <= 1_500)
+        forecast.add(seconds)
+    after = forecast.sentence(bracket)
+
+    assert before == "about 10 to 15 more tries, 2 min"
+    assert after == "about 7 more tries, 2 min"

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from telemark.campaigns.peak.bracket import Limits, Stage, Try
+from telemark.campaigns.peak.find import Peak, SearchResult, TryResult, find_peak
+from telemark.campaigns.peak.probe import Probe
+from telemark.campaigns.peak.scale import SearchCase, search_cases
 from telemark.catalog import load, plan_points
 from telemark.errors import ConfigError
-from telemark.runner.search.bracket import Limits, Stage, Try
-from telemark.runner.search.peak import Judged, Peak, SearchResult, find_peak
-from telemark.runner.search.probe import Probe
 from telemark.verdicts.repeats import summarize
 
 LIMITS = Limits(start=500, ceiling=1e6)
@@ -18,15 +19,15 @@ BUSY_THREAD = {"engine_bound": False, "server_busiest_thread_cores": 0.99, "serv
 
 
 def server_with_peak(peak: float) -> Any:
-    def attempt(tried: Try, number: int) -> Judged:
+    def attempt(tried: Try, number: int) -> TryResult:
         holds = tried.rate <= peak
-        return Judged(holds, () if holds else ("backlog rises",), BUSY_THREAD)
+        return TryResult(holds, () if holds else ("backlog rises",), BUSY_THREAD)
 
     return attempt
 
 
 def test_the_peak_comes_with_the_side_that_gave_out() -> None:
-    peak = find_peak(LIMITS, server_with_peak(12_345), cores=2, tell=lambda text: None)
+    peak = find_peak(LIMITS, server_with_peak(12_345), tell=lambda text: None)
 
     assert peak.rate is not None
     assert 12_345 * 0.95 <= peak.rate <= 12_345
@@ -35,12 +36,12 @@ def test_the_peak_comes_with_the_side_that_gave_out() -> None:
 
 
 def test_an_engine_that_gives_out_first_leaves_no_verdict_about_the_server() -> None:
-    def attempt(tried: Try, number: int) -> Judged:
+    def attempt(tried: Try, number: int) -> TryResult:
         holds = tried.rate < 5_000
         point = {"engine_bound": not holds, "engine_bound_reason": "send delay"}
-        return Judged(holds, () if holds else ("engine-bound",), point)
+        return TryResult(holds, () if holds else ("engine-bound",), point)
 
-    peak = find_peak(LIMITS, attempt, cores=2, tell=lambda text: None)
+    peak = find_peak(LIMITS, attempt, tell=lambda text: None)
 
     assert peak.rate is None
     assert peak.at_least is not None
@@ -52,12 +53,12 @@ def test_an_engine_that_gives_out_first_leaves_no_verdict_about_the_server() -> 
 def test_a_server_that_fails_below_the_engine_s_limit_has_a_peak() -> None:
     """The ramp doubles: from a rate that holds to one where the engine, on the same small host, gives out as well."""
 
-    def attempt(tried: Try, number: int) -> Judged:
+    def attempt(tried: Try, number: int) -> TryResult:
         if tried.rate > 15_000:
-            return Judged(False, ("engine-bound",), {"engine_bound": True, "engine_bound_reason": "busy"})
+            return TryResult(False, ("engine-bound",), {"engine_bound": True, "engine_bound_reason": "busy"})
         return server_with_peak(12_345)(tried, number)
 
-    peak = find_peak(LIMITS, attempt, cores=2, tell=lambda text: None)
+    peak = find_peak(LIMITS, attempt, tell=lambda text: None)
 
     assert peak.rate is not None
     assert 12_345 * 0.95 <= peak.rate <= 12_345
@@ -67,15 +68,15 @@ def test_a_server_that_fails_below_the_engine_s_limit_has_a_peak() -> None:
 
 def test_an_engine_that_idles_has_not_reached_its_limit() -> None:
     """It was late because the host stood still for moments: that says nothing about the rate, five times or once."""
-    held_up = {"engine_bound": True, "engine_bound_reason": "away", "host_cpu_busy_mean": 0.2}
+    held_up = {"engine_bound": True, "engine_bound_reason": "away", "load_host_busy_mean": 0.2}
 
-    def attempt(tried: Try, number: int) -> Judged:
+    def attempt(tried: Try, number: int) -> TryResult:
         if 3 <= number < 8:
-            return Judged(False, ("engine-bound",), held_up)
+            return TryResult(False, ("engine-bound",), held_up)
         return server_with_peak(12_345)(tried, number)
 
-    peak = find_peak(LIMITS, attempt, cores=2, tell=lambda text: None)
-    undisturbed = find_peak(LIMITS, server_with_peak(12_345), cores=2, tell=lambda text: None)
+    peak = find_peak(LIMITS, attempt, tell=lambda text: None)
+    undisturbed = find_peak(LIMITS, server_with_peak(12_345), tell=lambda text: None)
 
     assert peak.rate == undisturbed.rate
 
@@ -84,13 +85,13 @@ def test_a_failure_on_a_robbed_host_is_made_again() -> None:
     """A rate that failed while the hypervisor took the processor away may hold a moment later."""
     robbed = {3, 4, 9}
 
-    def attempt(tried: Try, number: int) -> Judged:
+    def attempt(tried: Try, number: int) -> TryResult:
         if number in robbed:
-            return Judged(False, ("backlog rises",), BUSY_THREAD | {"host_steal_mean": 0.1})
+            return TryResult(False, ("backlog rises",), BUSY_THREAD | {"host_steal_mean": 0.1})
         return server_with_peak(12_345)(tried, number)
 
-    peak = find_peak(LIMITS, attempt, cores=2, tell=lambda text: None)
-    undisturbed = find_peak(LIMITS, server_with_peak(12_345), cores=2, tell=lambda text: None)
+    peak = find_peak(LIMITS, attempt, tell=lambda text: None)
+    undisturbed = find_peak(LIMITS, server_with_peak(12_345), tell=lambda text: None)
 
     assert peak.rate == undisturbed.rate
 
@@ -98,11 +99,11 @@ def test_a_failure_on_a_robbed_host_is_made_again() -> None:
 def test_on_a_host_that_is_always_robbed_failures_count() -> None:
     """Otherwise the search would not end; and what holds there, holds."""
 
-    def attempt(tried: Try, number: int) -> Judged:
+    def attempt(tried: Try, number: int) -> TryResult:
         holds = tried.rate <= 12_345
-        return Judged(holds, () if holds else ("backlog rises",), BUSY_THREAD | {"host_steal_mean": 0.1})
+        return TryResult(holds, () if holds else ("backlog rises",), BUSY_THREAD | {"host_steal_mean": 0.1})
 
-    peak = find_peak(Limits(start=500, ceiling=1e6, tries=200), attempt, cores=2, tell=lambda text: None)
+    peak = find_peak(Limits(start=500, ceiling=1e6, tries=200), attempt, tell=lambda text: None)
 
     assert peak.rate is not None
     assert 12_345 * 0.95 <= peak.rate <= 12_345
@@ -112,30 +113,30 @@ def test_a_try_that_other_programs_disturbed_is_made_again() -> None:
     """An engine-bound try says nothing about the server: the search goes on as if it had not been."""
     disturbed = {3, 4, 9}
 
-    def attempt(tried: Try, number: int) -> Judged:
+    def attempt(tried: Try, number: int) -> TryResult:
         if number in disturbed:
-            return Judged(False, ("engine-bound",), {"engine_bound": True, "engine_bound_reason": "starved"})
-        return Judged(tried.rate <= 12_345, ("backlog rises",) if tried.rate > 12_345 else (), BUSY_THREAD)
+            return TryResult(False, ("engine-bound",), {"engine_bound": True, "engine_bound_reason": "starved"})
+        return TryResult(tried.rate <= 12_345, ("backlog rises",) if tried.rate > 12_345 else (), BUSY_THREAD)
 
-    peak = find_peak(LIMITS, attempt, cores=2, tell=lambda text: None)
-    undisturbed = find_peak(LIMITS, server_with_peak(12_345), cores=2, tell=lambda text: None)
+    peak = find_peak(LIMITS, attempt, tell=lambda text: None)
+    undisturbed = find_peak(LIMITS, server_with_peak(12_345), tell=lambda text: None)
 
     assert peak.rate == undisturbed.rate
     assert len(peak.tries) == len(undisturbed.tries) + len(disturbed)
 
 
 def test_a_try_whose_run_failed_counts_as_not_holding() -> None:
-    def attempt(tried: Try, number: int) -> Judged:
-        return Judged(False, ("the server died",), None)
+    def attempt(tried: Try, number: int) -> TryResult:
+        return TryResult(False, ("the server died",), None)
 
-    peak = find_peak(LIMITS, attempt, cores=2, tell=lambda text: None)
+    peak = find_peak(LIMITS, attempt, tell=lambda text: None)
 
     assert (peak.rate, peak.ending) == (None, "nothing held")
 
 
 def paced_case() -> Probe:
     (plan, *_) = plan_points(load().find("messagesight/FANIN.Q0.SHARED"), "quick", {})
-    return Probe(plan)
+    return Probe(SearchCase(plan))
 
 
 @pytest.mark.parametrize("stage", list(Stage))
@@ -173,7 +174,25 @@ def test_a_closed_loop_is_refused() -> None:
     )
 
     with pytest.raises(ConfigError, match="needs a paced load"):
-        Probe(closed).check()
+        Probe(SearchCase(closed)).check()
+
+
+def test_a_search_over_publishers_plans_the_case_with_other_numbers_of_them() -> None:
+    """ScalAgent's question: partitions stay whole, the rate of a publisher stays, the sweep over publishers is gone."""
+    cases = search_cases(load().find("scalagent/multi-publisher"), "laptop", {"duration": 12})
+    probes = [Probe(case) for case in cases]
+    plan = probes[1].plan(Try(7000, Stage.CONFIRM), 3)
+
+    assert [(probe.case.parameters["qos"], probe.quantity, probe.step) for probe in probes] == [
+        (0, "publishers", 1000),
+        (1, "publishers", 1000),
+    ]
+    assert plan.parameters["publishers"] == 7000
+    assert plan.parameters["qos"] == 1
+    assert plan.load.offered_rate() == 7000
+    assert {group.name: group.count for group in plan.groups} == {"subscribers": 7, "publishers": 7000}
+    assert plan.phases.measure_s == 15
+    assert probes[0].ceiling(50_000.0) == 50_000
 
 
 def test_repeats_that_disagree_allow_no_conclusion() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from telemark.runner.search.rule import judge_try, rule_for
+from telemark.campaigns.peak.rule import judge_try, rule_for
 
 POINT: dict[str, Any] = {
     "state": "complete",

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from telemark.errors import RequirementError
-from telemark.servers.cache import MavenArtifact, cache_folder, install, install_distribution, installed
+from telemark.host import cache
+from telemark.host.cache import cache_folder, install, installed
+from telemark.servers.packages import ClassPath, MavenArtifact, install_class_path, install_distribution, unpack
 
 FAKE_MAVEN = """#!/bin/sh
 for word in "$@"; do
@@ -67,6 +69,57 @@ def test_a_file_with_another_checksum_is_refused_and_not_kept(archive: Path) -> 
     assert not [path for path in cache_folder().iterdir() if path.is_dir()]
 
 
+@pytest.mark.parametrize("old_python", [False, True], ids=["with filters", "before 3.11.4"])
+def test_archives_are_unpacked_on_every_python(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old_python: bool
+) -> None:
+    """Debian 12 has 3.11.2, whose `extractall` takes no filter."""
+    if old_python and hasattr(tarfile, "data_filter"):  # otherwise this Python is the old one
+        extract = tarfile.TarFile.extractall
+
+        def without_filters(self: tarfile.TarFile, path: Path) -> None:
+            extract(self, path, filter="fully_trusted")
+
+        monkeypatch.delattr(tarfile, "data_filter")
+        monkeypatch.setattr(tarfile.TarFile, "extractall", without_filters)
+
+    unpack(archive, tmp_path / "out")
+
+    assert (tmp_path / "out" / "thing-1.0" / "bin" / "run").read_text() == "hello"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "link"),
+    [
+        ("../out", tarfile.REGTYPE, ""),
+        ("/abs", tarfile.REGTYPE, ""),
+        ("a/link", tarfile.SYMTYPE, "../../out"),
+        ("link", tarfile.SYMTYPE, "/etc"),
+        ("hard", tarfile.LNKTYPE, "/etc/passwd"),
+        ("pipe", tarfile.FIFOTYPE, ""),
+    ],
+)
+def test_members_that_lead_elsewhere_are_refused(tmp_path: Path, name: str, kind: bytes, link: str) -> None:
+    """Nothing of such an archive is unpacked."""
+    with tarfile.open(tmp_path / "bad.tar", "w") as tar:
+        tar.addfile(tarfile.TarInfo("first"))
+        entry = tarfile.TarInfo(name)
+        entry.type, entry.linkname = kind, link
+        tar.addfile(entry)
+
+    with pytest.raises(RequirementError, match="leads elsewhere"):
+        unpack(tmp_path / "bad.tar", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_class_path_is_checked_with_all_it_depends_on(archive: Path) -> None:
+    """One other jar among them, and nothing is installed."""
+    with pytest.raises(RequirementError, match="SHA-256 00 expected of all its files together"):
+        install_class_path(ClassPath("thing-1.0", ("org.example:thing:1.0", "org.example:agent:2:javaagent"), "00"))
+
+    assert installed("thing-1.0") is None
+
+
 def test_two_programs_that_ask_at_once_download_once(archive: Path, tmp_path: Path) -> None:
     """The second waits for the first instead of downloading too."""
     right = artifact(hashlib.sha512(archive.read_bytes()).hexdigest())
@@ -77,6 +130,28 @@ def test_two_programs_that_ask_at_once_download_once(archive: Path, tmp_path: Pa
         thread.join()
 
     assert (tmp_path / "calls").read_text().splitlines() == ["called"]
+
+
+@pytest.mark.parametrize("damage", ["changed", "added", "removed", "unlisted"])
+def test_a_folder_that_is_not_what_was_installed_is_installed_again(archive: Path, tmp_path: Path, damage: str) -> None:
+    """A later program compares the files with the list that was made of them."""
+    right = artifact(hashlib.sha512(archive.read_bytes()).hexdigest())
+    program = install_distribution(right) / "bin" / "run"
+    if damage == "changed":
+        program.write_text("HELLO")
+    elif damage == "added":
+        program.with_name("more").touch()
+    elif damage == "removed":
+        program.unlink()
+    else:
+        (cache_folder() / ".thing-1.0.sha256").unlink()
+    cache._checked.clear()  # as in another program
+
+    install_distribution(right)
+
+    assert ["run"] == [path.name for path in program.parent.iterdir()]
+    assert "hello" == program.read_text()
+    assert (tmp_path / "calls").read_text().splitlines() == ["called", "called"]
 
 
 def test_what_was_interrupted_counts_as_absent(archive: Path) -> None:

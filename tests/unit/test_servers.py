@@ -11,17 +11,18 @@ from pathlib import Path
 import pytest
 
 from telemark.cli.main import main
-from telemark.errors import ConfigError, RequirementError
-from telemark.model.plan import Secret, Tls
+from telemark.errors import ConfigError
+from telemark.host.ports import free_ports, is_free
+from telemark.model.plan import Tls
 from telemark.servers import registry
 from telemark.servers.artemis import Artemis
 from telemark.servers.certificates import make_certificates, make_psk_file
-from telemark.servers.contract import CAPABILITIES, JmsAccess, Listener, Login, StartRequest
-from telemark.servers.passwords import reveal
-from telemark.servers.ports import free_ports, is_free
-from telemark.servers.prometheus import parse
+from telemark.servers.contract import CAPABILITIES, ConsumerRequest, Listener, Login, StartRequest
+from telemark.servers.jms import JmsAccess
+from telemark.servers.options import recorded
+from telemark.servers.prometheus import totals
 from telemark.servers.remote import Remote
-from telemark.servers.sys_topics import TOPICS, Reading, counters_from
+from telemark.servers.sys_topics import Reading, counters_from
 
 
 def test_every_name_makes_an_adapter_that_declares_known_capabilities() -> None:
@@ -67,12 +68,12 @@ def test_a_port_somebody_listens_on_is_not_free() -> None:
 def test_counters_leave_out_the_watchers_own_share() -> None:
     """What the watcher received, its connection and its subscriptions are not the devices'."""
     readings = {
-        TOPICS["messages_out"]: Reading(130.0, False, messages_before=30, bytes_before=90),
-        TOPICS["bytes_out"]: Reading(5000.0, False, messages_before=31, bytes_before=100),
-        TOPICS["connections"]: Reading(6.0, False, 32, 110),
-        TOPICS["subscriptions"]: Reading(len(TOPICS) + 4.0, False, 33, 120),
-        TOPICS["stored"]: Reading(50.0, False, 34, 130),
-        TOPICS["retained"]: Reading(45.0, False, 35, 140),
+        "$SYS/broker/publish/messages/sent": Reading(130.0, False, messages_before=30, bytes_before=90),
+        "$SYS/broker/publish/bytes/sent": Reading(5000.0, False, messages_before=31, bytes_before=100),
+        "$SYS/broker/clients/connected": Reading(6.0, False, 32, 110),
+        "$SYS/broker/subscriptions/count": Reading(9 + 4.0, False, 33, 120),
+        "$SYS/broker/store/messages/count": Reading(50.0, False, 34, 130),
+        "$SYS/broker/retained messages/count": Reading(45.0, False, 35, 140),
     }
 
     assert counters_from(readings) == {
@@ -98,6 +99,7 @@ def test_artemis_reports_no_messages_out_once_a_queue_has_gone(monkeypatch: pyte
         return {"QueueCount": queues, "TotalMessagesAcknowledged": acknowledged, "ConnectionCount": 1}
 
     monkeypatch.setattr("telemark.servers.jolokia.read", next_sample)
+    monkeypatch.setattr("telemark.servers.jolokia.Queues.counters", lambda *_: {})
     server = Artemis()
 
     assert [10.0, 20.0, None, None] == [server.counters().get("messages_out") for _ in range(4)]
@@ -107,7 +109,7 @@ def test_prometheus_samples_are_summed_over_their_labels() -> None:
     """Comments, text without numbers and NaN are passed over."""
     page = '# HELP a b\na_total{x="1} 2"} 3\na_total{x="2"} 4 1700000000\nplain 7\nnan_metric NaN\nbroken\n'
 
-    assert parse(page) == {"a_total": 7.0, "plain": 7.0}
+    assert totals(page) == {"a_total": 7.0, "plain": 7.0}
 
 
 def test_a_remote_listener_must_fit_its_url() -> None:
@@ -128,7 +130,7 @@ def test_unknown_options_of_a_remote_server_are_refused() -> None:
 
 def test_a_remote_server_takes_jms_consumers_by_its_jms_url() -> None:
     """The URL makes it able to; the provider is asked for, and TLS material without TLS is a mistake."""
-    request = StartRequest(Path(), "memory", (), devices=1, jms=True)
+    request = StartRequest(Path(), "memory", (), devices=1, consumers=ConsumerRequest("jms"))
     options = {"url": "mqtt://localhost", "jms_url": "ssl://localhost:1"}
 
     assert "jms" in Remote(options).capabilities()
@@ -139,19 +141,8 @@ def test_a_remote_server_takes_jms_consumers_by_its_jms_url() -> None:
         Remote(options | {"jms_provider": "activemq", "jms_ca": "ca.pem"}).start(request)
 
     server = Remote(options | {"jms_provider": "mine.properties", "jms_ca": "ca.pem", "username": "app"})
-    server.start(replace(request, jms_tls=True))
-    assert server.jms() == JmsAccess("mine.properties", "ssl://localhost:1", Login("app"), Tls(ca="ca.pem"))
-
-
-def test_a_password_is_read_where_it_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From a variable or the first line of a file; a missing one is named, not guessed."""
-    monkeypatch.setenv("DEVICE_PASSWORD", "one")
-    (tmp_path / "secret").write_text("two\nnot this\n")
-
-    assert reveal(Secret(env="DEVICE_PASSWORD")) == "one"
-    assert reveal(Secret(file=str(tmp_path / "secret"))) == "two"
-    with pytest.raises(RequirementError, match="ABSENT"):
-        reveal(Secret(env="ABSENT"))
+    server.start(replace(request, consumers=ConsumerRequest("jms", tls=True)))
+    assert server.access("jms") == JmsAccess("mine.properties", "ssl://localhost:1", Login("app"), Tls(ca="ca.pem"))
 
 
 def test_certificates_are_made_once_and_kept_private(tmp_path: Path) -> None:
@@ -176,3 +167,39 @@ def test_every_device_has_a_key_of_its_own(tmp_path: Path) -> None:
     assert len(set(rows.values())) == 3
     assert (tmp_path / "psk.txt").stat().st_mode & 0o077 == 0
     assert (tls.psk_identity, tls.version) == ("device-{index}", "1.2")
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_an_option_that_a_server_does_not_declare_is_refused_with_those_it_does(name: str) -> None:
+    """It was ignored, and the run looked as if it had been in force."""
+    with pytest.raises(ConfigError, match=r"option hepa is not known, expected one of .*") as caught:
+        registry.make(name, {"hepa": "2g"})
+
+    assert all(option.name in caught.value.message for option in registry.make(name).options if option.recorded)
+    assert all(option.meaning for option in registry.make(name).options)
+
+
+def test_an_option_of_another_type_is_refused() -> None:
+    """Before anything starts."""
+    with pytest.raises(ConfigError, match="mosquitto: option max_queued_messages is 'many', expected int"):
+        registry.make("mosquitto", {"max_queued_messages": "many"})
+    with pytest.raises(ConfigError, match="remote: option verify is 'perhaps', expected bool"):
+        registry.make("mqtts://localhost:8883", {"verify": "perhaps"})
+
+
+def test_each_server_of_a_campaign_gets_the_options_it_declares() -> None:
+    """One that none of them declares is refused."""
+    shares = registry.share_options(["mosquitto", "artemis"], {"heap": "2g", "max_queued_messages": 5})
+
+    assert {"mosquitto": {"max_queued_messages": 5}, "artemis": {"heap": "2g", "max_queued_messages": 5}} == shares
+    with pytest.raises(ConfigError, match="mosquitto, artemis: option queues is not known"):
+        registry.share_options(["mosquitto", "artemis"], {"queues": "quorum"})
+
+
+def test_what_is_set_for_a_server_is_recorded_but_not_where_it_is_or_who_we_are() -> None:
+    """Addresses and credentials do not change what is measured."""
+    options = registry.make("remote").options
+    given = {"url": "mqtt://h:1", "username": "u", "password_env": "P", "verify": False, "cipher": "X"}
+
+    assert {"verify": False, "cipher": "X"} == recorded(options, given)
+    assert {} == recorded(registry.make("loopback").options, {"port": 1883, "port_tls": 8883})

@@ -26,6 +26,7 @@ GOOD: dict[str, Any] = {
         ("rate >= 20K", "received_rate", 20_000.0),
         ("host_core_busy_max <= 85 %", "host_core_busy_max", 0.85),
         ("lost == 0", "lost", 0.0),
+        ("sustained == yes", "sustained", 1.0),
         ("memory < 2 GB", "server_rss_bytes_max", 2e9),
         ("buffered_slope_low <= -1.5e1", "buffered_slope_low", -15.0),
         ("connect_mean < 500 us", "connect_mean_us", 500.0),
@@ -35,7 +36,7 @@ def test_a_threshold_is_read_in_the_metrics_own_unit(text: str, column: str, lim
     """Friendly names, columns, units."""
     rule = parse_threshold(text)
 
-    assert (column, pytest.approx(limit)) == (rule.metric.column, rule.limit)
+    assert (column, pytest.approx(limit)) == (rule.metric.name, rule.limit)
 
 
 def test_every_problem_of_a_list_is_reported_at_once() -> None:
@@ -96,6 +97,43 @@ def test_the_overall_verdict_is_the_worst_that_is_known(rules: list[str], outcom
     assert outcome == overall(judge(GOOD, rules))
 
 
+def test_a_run_that_falls_behind_breaks_the_rule_of_the_steady_state() -> None:
+    """Although everything arrived in the end; the verdict says what was not steady."""
+    piled_up = GOOD | {"sustained": False, "steady_reason": "the backlog grows by 300 messages/s"}
+    (verdict,) = judge(piled_up, ["sustained == yes"])
+
+    assert verdict.outcome == "fail"
+    assert "backlog grows" in verdict.reason
+    assert overall(judge(GOOD | {"sustained": True}, ["sustained == yes"])) == "pass"
+    assert overall(judge(GOOD | {"sustained": None, "steady_reason": "2 full seconds"}, ["sustained == yes"])) == (
+        "no verdict"
+    )
+
+
 def test_judging_an_empty_point_passes_nothing() -> None:
     """A run that was never analysed."""
     assert "no verdict" == overall(judge({}, ["lost == 0"]))
+
+
+@pytest.mark.parametrize("deviation", ["violations", "lost", "dropped"])
+def test_integrity_decides_although_no_rule_names_it(deviation: str) -> None:
+    """A server that loses or doubles messages does not pass because nobody asked."""
+    verdicts = judge(GOOD | {deviation: 50}, ["p99 < 10 ms"])
+
+    assert [("pass", "latency_p99_us"), ("fail", deviation)] == [(each.outcome, each.metric) for each in verdicts]
+
+
+def test_what_the_user_allows_fails_no_run() -> None:
+    """`--allow lost`; a rule of the case still decides."""
+    point = GOOD | {"lost": 50}
+
+    assert "pass" == overall(judge(point, ["p99 < 10 ms"], allow=("lost",)))
+    assert "fail" == overall(judge(point, ["lost < 5"], allow=("lost",)))
+
+
+@pytest.mark.parametrize(("error_us", "outcome"), [(0.0, "pass"), (999.0, "pass"), (1_001.0, "no verdict")])
+def test_a_latency_nearer_to_its_limit_than_the_clocks_agree_gets_no_verdict(error_us: float, outcome: str) -> None:
+    """9 ms against 10 ms, from hosts whose clocks may be apart."""
+    verdict = judge(GOOD | {"clock_error_us": error_us}, ["p99 < 10 ms"])[0]
+
+    assert outcome == verdict.outcome

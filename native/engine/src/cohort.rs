@@ -119,6 +119,7 @@ impl Cohort {
             source,
             send_buffer: self.plan.send_buffer,
             receive_buffer: self.plan.receive_buffer,
+            ports: None,
         }
     }
 

@@ -87,11 +87,10 @@ impl Engine {
         Ok(())
     }
 
-    /// New aggregate rate from now on.
-    pub fn set_rate(&self, rate: f64) -> Result<(), EngineFailure> {
+    /// New aggregate rate from `at_ns` on, or from now on when that has passed; returns which it is.
+    pub fn set_rate(&self, rate: f64, at_ns: i64) -> Result<i64, EngineFailure> {
         self.check()?;
-        self.hub.set_rate(rate);
-        Ok(())
+        Ok(self.hub.set_rate(at_ns, rate))
     }
 
     /// Windowed load with relayed credits: so many messages were received elsewhere.

@@ -8,9 +8,8 @@ use std::time::Duration;
 use telemark_net::{monotonic_ns, Waker};
 
 use crate::histogram::Histogram;
-use crate::plan::Load;
 use crate::records::Batch;
-use crate::schedule::granted;
+use crate::schedule::Window;
 use crate::timeline::{Counts, Seconds};
 
 /// Rows that may wait for the caller before the run is given up: about 1 GB of encoded deliveries.
@@ -159,12 +158,16 @@ impl Hub {
         std::mem::take(&mut lock(&self.mailboxes[thread].orders))
     }
 
-    /// The aggregate rate is another one from now on.
-    pub fn set_rate(&self, rate: f64) {
+    /// The aggregate rate is another one from `at_ns` on, but never before now or before an earlier change: what was
+    /// due by then may have been sent already. Returns when it is.
+    pub fn set_rate(&self, at_ns: i64, rate: f64) -> i64 {
         let mut rates = lock(&self.rates);
-        rates.push((monotonic_ns(), rate));
+        let earlier = rates.last().map_or(i64::MIN, |(at, _)| *at);
+        let effective_ns = at_ns.max(earlier).max(monotonic_ns());
+        rates.push((effective_ns, rate));
         drop(rates);
         self.wake_all();
+        effective_ns
     }
 
     /// Rate changes beyond the first `known`, and the time until which they are complete: no later change can lie before it.
@@ -207,12 +210,12 @@ impl Hub {
     }
 
     /// How many messages a windowed load may have sent by now.
-    pub fn granted(&self, load: &Load, relayed: bool) -> u64 {
+    pub fn granted(&self, window: &Window, relayed: bool) -> u64 {
         let returned = self.returned.load(Ordering::Relaxed);
         if relayed {
-            return load.window + self.credited.load(Ordering::Relaxed) + returned;
+            return window.size + self.credited.load(Ordering::Relaxed) + returned;
         }
-        granted(load.window, load.refill, self.received.load(Ordering::Relaxed)) + returned
+        window.granted(self.received.load(Ordering::Relaxed)) + returned
     }
 
     // ---- failure

@@ -4,20 +4,24 @@
 //! status and takes finished batches of rows.
 
 mod cohort;
-mod device;
+mod dial;
 mod engine;
 mod histogram;
 mod hub;
 pub mod parquet;
 mod pending;
 pub mod plan;
+mod ports;
 mod random;
 mod reactor;
 mod recorder;
 pub mod records;
 pub mod schedule;
+mod session;
 mod timeline;
 mod wheel;
 
 pub use engine::{Engine, EngineFailure};
 pub use hub::Status;
+#[cfg(feature = "fuzzing")]
+pub use session::fuzzing;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::hub::Hub;
-use crate::records::{Acknowledged, Batch, Connection, Delivery, Dense, Happening, InForce, Rows, Sender, Text};
+use crate::records::{Acknowledged, Batch, Connection, Delivery, Dense, Event, Rows, Sender, Subscribed, Text};
 
 /// Collects rows of every table.
 pub struct Recorder {
@@ -13,8 +13,8 @@ pub struct Recorder {
     deliveries: Dense<Delivery>,
     acks: Dense<Acknowledged>,
     connections: Rows<Connection>,
-    happenings: Rows<Happening>,
-    in_force: Rows<InForce>,
+    events: Rows<Event>,
+    subscribed: Rows<Subscribed>,
     senders: Rows<Sender>,
 }
 
@@ -27,8 +27,8 @@ impl Recorder {
             deliveries: Dense::default(),
             acks: Dense::default(),
             connections: Rows::default(),
-            happenings: Rows::default(),
-            in_force: Rows::default(),
+            events: Rows::default(),
+            subscribed: Rows::default(),
             senders: Rows::default(),
         }
     }
@@ -66,7 +66,7 @@ impl Recorder {
     /// Something happened to a device.
     pub fn event(&mut self, time_ns: i64, device: i32, kind: &'static str, code: Option<i32>, detail: impl Into<Text>) {
         let process = self.process;
-        let row = Happening {
+        let row = Event {
             time_ns,
             process,
             device,
@@ -74,13 +74,13 @@ impl Recorder {
             code,
             detail: detail.into(),
         };
-        let full = self.happenings.push(row);
+        let full = self.events.push(row);
         self.hand_over(full);
     }
 
     /// A subscription was in force.
-    pub fn in_force(&mut self, row: InForce) {
-        let full = self.in_force.push(row);
+    pub fn subscribed(&mut self, row: Subscribed) {
+        let full = self.subscribed.push(row);
         self.hand_over(full);
     }
 
@@ -96,8 +96,8 @@ impl Recorder {
             self.deliveries.take(),
             self.acks.take(),
             self.connections.take(),
-            self.happenings.take(),
-            self.in_force.take(),
+            self.events.take(),
+            self.subscribed.take(),
             self.senders.take(),
         ];
         batches

@@ -27,7 +27,30 @@ pub struct Control {
 struct Request {
     method: String,
     path: String,
+    head: Head,
     body: Vec<u8>,
+}
+
+/// The header fields that matter.
+#[derive(Default)]
+struct Head {
+    length: usize,
+    host: String,
+    origin: Option<String>,
+}
+
+impl Head {
+    /// Whether a program of this host asks, and no web page: a page whose name was pointed at this address names
+    /// another host, and one of another site says where it comes from. Programs may say it without the port.
+    fn is_own(&self, port: u16) -> bool {
+        let is_ours = |name: &str| matches!(name, "127.0.0.1" | "localhost");
+        let with_port = |name: &str| name.strip_suffix(&format!(":{port}")).is_some_and(is_ours);
+        let is_own_origin = |origin: &str| {
+            let name = origin.strip_prefix("http://");
+            name.is_some_and(|name| is_ours(name) || with_port(name))
+        };
+        with_port(&self.host) && self.origin.as_deref().map_or(true, is_own_origin)
+    }
 }
 
 struct Answer {
@@ -64,18 +87,22 @@ impl Control {
             poller.wait(&mut events, None)?;
             while let Ok((stream, _)) = self.listener.accept() {
                 // A client that breaks off is its own problem.
-                let _ = serve(stream, shared);
+                let _ = serve(stream, self.port, shared);
             }
         }
         Ok(())
     }
 }
 
-fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
+fn serve(mut stream: TcpStream, port: u16, shared: &Shared) -> std::io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let answer = match read_request(&stream)? {
+        Some(request) if !request.head.is_own(port) => error(
+            "421 Misdirected Request",
+            "only programs of this host may ask, by its loopback address",
+        ),
         Some(request) => respond(&request, shared),
         None => error("400 Bad Request", "the request cannot be read"),
     };
@@ -97,30 +124,39 @@ fn read_request(stream: &TcpStream) -> std::io::Result<Option<Request>> {
         return Ok(None);
     };
     let (method, path) = (method.to_owned(), path.to_owned());
-    let Some(length) = read_length(&mut reader)? else {
+    let Some(head) = read_head(&mut reader)? else {
         return Ok(None);
     };
-    let mut body = vec![0; length];
+    let mut body = vec![0; head.length];
     reader.read_exact(&mut body)?;
-    Ok(Some(Request { method, path, body }))
+    Ok(Some(Request {
+        method,
+        path,
+        head,
+        body,
+    }))
 }
 
-/// Reads the header to its end; the body's length, or None when it is too large or no number.
-fn read_length(reader: &mut impl BufRead) -> std::io::Result<Option<usize>> {
-    let mut length = 0;
+/// Reads the header to its end; None when the body is too large or a field is none.
+fn read_head(reader: &mut impl BufRead) -> std::io::Result<Option<Head>> {
+    let mut head = Head::default();
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line)? == 0 || line.trim().is_empty() {
-            return Ok(Some(length).filter(|length| *length <= LARGEST_BODY));
+            return Ok(Some(head).filter(|head| head.length <= LARGEST_BODY));
         }
         let Some((name, value)) = line.split_once(':') else {
             return Ok(None);
         };
-        if name.eq_ignore_ascii_case("content-length") {
-            match value.trim().parse() {
-                Ok(number) => length = number,
+        let value = value.trim();
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => match value.parse() {
+                Ok(number) => head.length = number,
                 Err(_) => return Ok(None),
-            }
+            },
+            "host" => head.host = value.to_owned(),
+            "origin" => head.origin = Some(value.to_owned()),
+            _ => {}
         }
     }
 }
@@ -168,5 +204,29 @@ fn error(status: &'static str, message: &str) -> Answer {
     Answer {
         status,
         body: serde_json::json!({ "error": message }).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_requests_of_this_host_are_answered() {
+        let cases = [
+            ("Host: 127.0.0.1:77\r\n", true),
+            ("HOST: localhost:77\r\nOrigin: http://localhost:77\r\n", true),
+            ("Host: 127.0.0.1:77\r\nOrigin: http://127.0.0.1\r\n", true),
+            ("", false),
+            ("Host: 127.0.0.1\r\n", false),
+            ("Host: evil.example:77\r\n", false),
+            ("Host: 127.0.0.1:77\r\nOrigin: http://evil.example\r\n", false),
+            ("Host: 127.0.0.1:77\r\nOrigin: http://localhost:80\r\n", false),
+            ("Host: 127.0.0.1:77\r\nOrigin: null\r\n", false),
+        ];
+        for (text, expected) in cases {
+            let head = read_head(&mut text.as_bytes()).unwrap().unwrap();
+            assert_eq!(expected, head.is_own(77), "{text:?}");
+        }
     }
 }

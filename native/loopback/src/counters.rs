@@ -68,6 +68,10 @@ pub struct CounterReport {
     /// Totals.
     #[serde(flatten)]
     pub totals: Counters,
+    /// Deliveries that wait now for the subscription with the most of them.
+    pub largest_queue: u64,
+    /// The most that waited at once for one of the subscriptions that exist now.
+    pub largest_queue_hwm: u64,
     /// The deepest subscriptions, deepest first.
     pub deepest: Vec<SubscriptionDepth>,
 }

@@ -14,12 +14,12 @@
 //! ```
 
 mod alarm;
+mod choice;
 mod config;
 mod connection;
 mod control;
 mod counters;
 mod faults;
-mod hashing;
 mod hub;
 mod listener;
 mod message;
@@ -32,4 +32,6 @@ mod shared;
 pub use config::{Config, ConfigProblems, ListenerConfig, Security};
 pub use counters::{CounterReport, Counters, SubscriptionDepth};
 pub use faults::{Affected, FaultSettings};
+#[cfg(feature = "fuzzing")]
+pub use hub::fuzzing;
 pub use server::{Server, StartError};

@@ -36,7 +36,7 @@ impl Entrance {
             listener: config.name.clone(),
             reason: format!("cannot listen at {address}: {error}"),
         };
-        let listener = Listener::bind(address, options).map_err(failed)?;
+        let listener = Listener::bind(address, &options).map_err(failed)?;
         Ok(Self {
             name: config.name.clone(),
             listener,

@@ -97,6 +97,25 @@ fn kind_of(first: u8) -> Result<PacketType, DecodeError> {
 /// reader never buffers more than that. The first byte is checked at once: garbage fails early.
 #[inline]
 pub fn split(bytes: &[u8], maximum: u32) -> Result<Option<Frame<'_>>, DecodeError> {
+    let Some((header, length)) = header(bytes, maximum)? else {
+        return Ok(None);
+    };
+    let frame = |body| Frame {
+        first: bytes[0],
+        body,
+        length,
+    };
+    Ok(bytes.get(header..length).map(frame))
+}
+
+/// The length of the packet at the front of `bytes`, as soon as enough of it is there to tell.
+pub fn length(bytes: &[u8], maximum: u32) -> Result<Option<usize>, DecodeError> {
+    Ok(header(bytes, maximum)?.map(|(_, length)| length))
+}
+
+/// The lengths of the fixed header and of the whole packet.
+#[inline]
+fn header(bytes: &[u8], maximum: u32) -> Result<Option<(usize, usize)>, DecodeError> {
     let Some((&first, after)) = bytes.split_first() else {
         return Ok(None);
     };
@@ -109,8 +128,7 @@ pub fn split(bytes: &[u8], maximum: u32) -> Result<Option<Frame<'_>>, DecodeErro
     if size > maximum {
         return Err(DecodeError::PacketTooLarge { size, maximum });
     }
-    let length = size as usize;
-    Ok(bytes.get(header..length).map(|body| Frame { first, body, length }))
+    Ok(Some((header, size as usize)))
 }
 
 #[cfg(test)]

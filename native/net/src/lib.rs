@@ -1,6 +1,6 @@
 //! Sockets for the engine and the built-in server: epoll, TCP, TLS through OpenSSL, and the clock.
 //!
-//! Everything is non-blocking. Nothing here knows MQTT. A typical reactor thread owns one [`Poller`], a
+//! Everything but the exchange of clock readings is non-blocking. Nothing here knows MQTT. A typical reactor thread owns one [`Poller`], a
 //! [`Waker`] that other threads use to interrupt it, and many [`Stream`]s; each stream is registered once with
 //! a token of the owner's choice:
 //!
@@ -31,9 +31,11 @@
 
 mod address;
 mod clock;
+mod clock_exchange;
 mod limits;
 mod poller;
 mod psk;
+mod slices;
 mod socket;
 mod stream;
 mod tls_cipher;
@@ -42,10 +44,12 @@ mod tls_server;
 mod waker;
 
 pub use clock::{monotonic_ns, thread_cpu_ns};
+pub use clock_exchange::{AskingPlan, ClockAsker, ClockResponder, Exchange};
 pub use limits::{open_file_limit, raise_open_file_limit};
 pub use poller::{Event, Events, Interest, Poller};
 pub use psk::PskTable;
-pub use socket::{connect, Listener, Socket, SocketOptions};
+pub use slices::ask_for_short_slices;
+pub use socket::{choosable_ports, connect, Listener, Socket, SocketOptions};
 pub use stream::{Handshake, Stream};
 pub use tls_cipher::{TlsError, TlsVersion};
 pub use tls_client::{ClientIdentity, ClientTls, ClientTlsConfig, Psk, SessionSlot, TlsPeer};

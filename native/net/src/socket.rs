@@ -3,15 +3,21 @@
 use std::io;
 use std::mem;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::address::{raw_address, read_address, zeroed, RawAddress};
 
+/// Option of Linux 6.3: the ports that the kernel may choose from for this socket (the highest in the upper half).
+const IP_LOCAL_PORT_RANGE: i32 = 51;
+
 /// How a socket is made.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SocketOptions {
     /// Local address of an outgoing connection; None: the system chooses.
     pub source: Option<IpAddr>,
+    /// Local ports that the kernel may choose from; None: all. See [`choosable_ports`].
+    pub ports: Option<RangeInclusive<u16>>,
     /// SO_SNDBUF in bytes (the kernel doubles it); None: the system's automatic size.
     pub send_buffer: Option<u32>,
     /// SO_RCVBUF in bytes (the kernel doubles it); None: the system's automatic size.
@@ -31,6 +37,11 @@ pub struct Socket {
 pub fn connect(address: SocketAddr, options: &SocketOptions) -> io::Result<Socket> {
     let socket = Socket::open(address)?;
     socket.apply(options)?;
+    // The ACK that ends the handshake waits for the first bytes (CONNECT, ClientHello), which follow at once: a packet less.
+    socket.set(libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT, 1)?;
+    if let Some(ports) = &options.ports {
+        socket.choose_from(ports)?;
+    }
     if let Some(source) = options.source {
         socket.set(libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
         socket.bind(SocketAddr::new(source, 0))?;
@@ -45,6 +56,16 @@ pub fn connect(address: SocketAddr, options: &SocketOptions) -> io::Result<Socke
         error if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(socket),
         error => Err(error),
     }
+}
+
+/// The ports for outgoing connections, if the kernel lets a socket choose among them; None otherwise.
+pub fn choosable_ports() -> Option<RangeInclusive<u16>> {
+    let text = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
+    let mut numbers = text.split_whitespace().map(str::parse);
+    let ports = numbers.next()?.ok()?..=numbers.next()?.ok()?;
+    let probe = Socket::open(SocketAddr::from(([127, 0, 0, 1], 0))).ok()?;
+    probe.choose_from(&ports).ok()?;
+    Some(ports)
 }
 
 impl Socket {
@@ -81,6 +102,11 @@ impl Socket {
             self.set(libc::SOL_SOCKET, libc::SO_RCVBUF, bytes.min(i32::MAX as u32) as i32)?;
         }
         Ok(())
+    }
+
+    fn choose_from(&self, ports: &RangeInclusive<u16>) -> io::Result<()> {
+        let packed = u32::from(*ports.end()) << 16 | u32::from(*ports.start());
+        self.set(libc::IPPROTO_IP, IP_LOCAL_PORT_RANGE, packed as i32)
     }
 
     fn set(&self, level: i32, name: i32, value: i32) -> io::Result<()> {
@@ -211,21 +237,20 @@ impl io::Write for Socket {
 #[derive(Debug)]
 pub struct Listener {
     socket: Socket,
-    options: SocketOptions,
 }
 
 impl Listener {
     /// Listens at `address` (port 0: any free one). Buffer sizes are set before the first connection, as TCP needs it.
-    pub fn bind(address: SocketAddr, options: SocketOptions) -> io::Result<Listener> {
+    pub fn bind(address: SocketAddr, options: &SocketOptions) -> io::Result<Listener> {
         let socket = Socket::open(address)?;
         socket.set(libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
-        socket.apply(&options)?;
+        socket.apply(options)?;
         socket.bind(address)?;
         // SAFETY: plain system call on an open descriptor. The kernel lowers the backlog to its own limit.
         if unsafe { libc::listen(socket.raw(), 65_535) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        Ok(Listener { socket, options })
+        Ok(Listener { socket })
     }
 
     /// The address it listens at, with the real port.
@@ -233,17 +258,12 @@ impl Listener {
         self.socket.local_address()
     }
 
-    /// Takes one waiting connection; WouldBlock when there is none.
+    /// Takes one waiting connection; WouldBlock when there is none. It has the listener's options from the kernel.
     pub fn accept(&self) -> io::Result<Socket> {
         let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // SAFETY: plain system call; the caller's address is not asked for.
         let fd = unsafe { libc::accept4(self.socket.raw(), std::ptr::null_mut(), std::ptr::null_mut(), flags) };
-        let socket = Socket::from_result(fd)?;
-        socket.apply(&SocketOptions {
-            source: None,
-            ..self.options
-        })?;
-        Ok(socket)
+        Socket::from_result(fd)
     }
 }
 

@@ -76,7 +76,7 @@ fn client_config(ca: &Path) -> ClientTlsConfig {
 /// Connects both ends and makes both handshakes in turn; the client's error when it fails.
 fn meet(client: &ClientTls, server: &ServerTls, peer: TlsPeer<'_>) -> std::io::Result<(Stream, Stream)> {
     let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-    let listener = Listener::bind(any, SocketOptions::default()).unwrap();
+    let listener = Listener::bind(any, &SocketOptions::default()).unwrap();
     let socket = connect(listener.local_address().unwrap(), &SocketOptions::default()).unwrap();
     let accepted = loop {
         match listener.accept() {
@@ -228,11 +228,12 @@ fn a_missing_file_is_named() {
 #[test]
 fn connections_leave_from_the_asked_source_address() {
     let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-    let listener = Listener::bind(any, SocketOptions::default()).unwrap();
+    let listener = Listener::bind(any, &SocketOptions::default()).unwrap();
     let options = SocketOptions {
         source: Some("127.0.0.9".parse().unwrap()),
         send_buffer: Some(8192),
         receive_buffer: Some(8192),
+        ports: None,
     };
     let socket = connect(listener.local_address().unwrap(), &options).unwrap();
     let poller = Poller::new().unwrap();
@@ -242,4 +243,27 @@ fn connections_leave_from_the_asked_source_address() {
     assert!(events.get(0).unwrap().writable);
     assert!(socket.take_error().unwrap().is_none());
     assert_eq!(socket.local_address().unwrap().ip().to_string(), "127.0.0.9");
+}
+
+#[test]
+fn connections_leave_from_the_offered_ports_until_all_are_taken() {
+    let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    let listener = Listener::bind(any, &SocketOptions::default()).unwrap();
+    // Linux before 6.3 has no such choice.
+    let Some(all) = telemark_net::choosable_ports() else {
+        return;
+    };
+    let ports = *all.end() - 1..=*all.end();
+    let options = SocketOptions {
+        source: Some("127.77.0.1".parse().unwrap()),
+        ports: Some(ports.clone()),
+        ..SocketOptions::default()
+    };
+    let address = listener.local_address().unwrap();
+    let sockets = [connect(address, &options).unwrap(), connect(address, &options).unwrap()];
+    let mut taken = sockets.map(|socket| (socket.local_address().unwrap().port(), socket));
+    taken.sort_by_key(|(port, _)| *port);
+    assert_eq!(taken.each_ref().map(|(port, _)| *port), [*ports.start(), *ports.end()]);
+    let error = connect(address, &options).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::AddrNotAvailable);
 }

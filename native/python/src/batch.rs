@@ -32,11 +32,6 @@ impl Batch {
         self.batch.rows
     }
 
-    #[getter]
-    fn encoded(&self) -> bool {
-        self.batch.pages().is_some()
-    }
-
     fn columns(&self) -> Vec<Column> {
         let column = |column| Column {
             column: Arc::new(column),

@@ -39,13 +39,14 @@ impl Engine {
         self.engine.begin(start_ns).map_err(IntoPython::into_python)
     }
 
-    fn set_rate(&self, rate: f64) -> PyResult<()> {
+    #[pyo3(signature = (rate, at_ns=0))]
+    fn set_rate(&self, rate: f64, at_ns: i64) -> PyResult<i64> {
         if !rate.is_finite() || rate < 0.0 {
             return Err(crate::errors::PlanProblem::new_err(format!(
                 "rate: found {rate}; it must be 0 or more"
             )));
         }
-        self.engine.set_rate(rate).map_err(IntoPython::into_python)
+        self.engine.set_rate(rate, at_ns).map_err(IntoPython::into_python)
     }
 
     fn credit(&self, messages: u64) -> PyResult<()> {

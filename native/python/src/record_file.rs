@@ -1,17 +1,17 @@
-//! `RecordFile` for Python: encoded batches go to Parquet without becoming Python objects.
+//! `RecordFile` for Python: batches go to Parquet without becoming Python objects.
 
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use telemark_engine::parquet::{self, Field, Page};
+use telemark_engine::parquet;
+use telemark_engine::records;
 
 use crate::batch::Batch;
 use crate::errors::IntoPython;
 
-/// A Parquet file of one table whose rows come encoded.
+/// A Parquet file of one table of the engine.
 #[pyclass(frozen, module = "telemark._native")]
 pub struct RecordFile {
     path: PathBuf,
@@ -19,12 +19,12 @@ pub struct RecordFile {
 }
 
 impl RecordFile {
-    fn add(&self, fields: &'static [Field], pages: &[Page]) -> io::Result<()> {
+    fn add(&self, batch: &records::Batch) -> io::Result<()> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if file.is_none() {
-            *file = Some(parquet::RecordFile::create(&self.path, fields)?);
+            *file = Some(parquet::RecordFile::create(&self.path, batch.fields())?);
         }
-        file.as_mut().map_or(Ok(()), |file| file.write(pages))
+        file.as_mut().map_or(Ok(()), |file| file.write(batch))
     }
 }
 
@@ -39,12 +39,8 @@ impl RecordFile {
     }
 
     fn write(&self, python: Python<'_>, batch: &Batch) -> PyResult<()> {
-        let (fields, pages) = batch
-            .batch
-            .pages()
-            .ok_or_else(|| PyValueError::new_err(format!("{}: its rows are not encoded", batch.batch.table)))?;
         python
-            .detach(|| self.add(fields, pages))
+            .detach(|| self.add(&batch.batch))
             .map_err(IntoPython::into_python)
     }
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from telemark.catalog.expression import REFERENCE
-from telemark.catalog.format import TABLES, Key
-from telemark.errors import ConfigError
-from telemark.model.pattern import parse
+from telemark.catalog.format import definition_of
+from telemark.model.keys import Key, shown
 
 
 @dataclass
@@ -18,28 +17,32 @@ class Problems:
     """What is wrong with one file, in the words shown to the user."""
 
     file: str
+    resolved: bool = False  # every `<parameter>` has its value: none may be left
     found: list[str] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)  # where each was found
 
     def add(self, path: str, found: object, expected: str) -> None:
         """One problem: where, the value found, what is allowed there."""
-        self.say(path, f"found {_shown(found)}", expected)
+        self.say(path, f"found {shown(found)}", expected)
 
     def say(self, path: str, statement: str, expected: str) -> None:
         """One problem that is no value: a key that is missing or unknown."""
-        self.found.append(f"{self.file}: {path}: {statement}, expected {expected}")
+        self.note(path, f"{statement}, expected {expected}")
+
+    def note(self, path: str, sentence: str) -> None:
+        """One problem in its own words."""
+        if self.resolved and path in self.paths:
+            return  # other points of the sweep meet the same mistake with other values
+        self.found.append(f"{self.file}: {path}: {sentence}")
+        self.paths.append(path)
 
 
-def _shown(value: object) -> str:
-    text = repr(value) if not isinstance(value, bool) else str(value).lower()
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def check_table(name: str, table: object, path: str, problems: Problems, *, partial: bool = False) -> None:
+def check_table(name: str | type, table: object, path: str, problems: Problems, *, partial: bool = False) -> None:
     """Check one table. `partial` tables (in `when`) may leave required keys out."""
-    definition = TABLES[name]
     if not isinstance(table, Mapping):
         problems.add(path, table, "a table")
         return
+    definition = definition_of(name, table)
     for key, value in table.items():
         if key not in definition:
             near = difflib.get_close_matches(key, definition, 1)
@@ -71,7 +74,7 @@ def check_value(key: Key, value: object, path: str, problems: Problems, *, parti
         check_scalar(key, value, path, problems)
 
 
-def _check_tables(name: str, value: object, path: str, problems: Problems) -> None:
+def _check_tables(name: str | type, value: object, path: str, problems: Problems) -> None:
     if not isinstance(value, list):
         problems.add(path, value, "a list of tables")
         return
@@ -82,7 +85,7 @@ def _check_tables(name: str, value: object, path: str, problems: Problems) -> No
             problems.say(f"{path}[{number}].match", "missing", "the values it applies to")
 
 
-def _check_map(name: str, value: object, path: str, problems: Problems, partial: bool) -> None:
+def _check_map(name: str | type, value: object, path: str, problems: Problems, partial: bool) -> None:
     if not isinstance(value, Mapping):
         problems.add(path, value, "a table of tables")
         return
@@ -95,7 +98,8 @@ def _check_texts(key: Key, value: object, path: str, problems: Problems) -> None
         problems.add(path, value, "a list of texts")
         return
     for number, text in enumerate(value):
-        check_scalar(Key("text", key.about, allowed=key.allowed), text, f"{path}[{number}]", problems)
+        each = Key("text", key.about, allowed=key.allowed, rule=key.rule, expression=key.expression)
+        check_scalar(each, text, f"{path}[{number}]", problems)
 
 
 def _is_scalar(value: object) -> bool:
@@ -132,8 +136,11 @@ def _check_lists(key: Key, value: object, path: str, problems: Problems) -> None
         problems.add(path, value, "a table of lists")
         return
     for name, items in value.items():
-        if not _is_scalar(items) and not (isinstance(items, list) and items and all(map(_is_scalar, items))):
+        values = items if isinstance(items, list) else [items]
+        if not values or not all(map(_is_scalar, values)):
             problems.add(_join(path, name), items, "a value or a list of values, not empty")
+        elif any(isinstance(value, str) and REFERENCE.search(value) for value in values):
+            problems.add(_join(path, name), items, "plain values: parameters get theirs here, <...> is not computed")
 
 
 def _check_rows(key: Key, value: object, path: str, problems: Problems) -> None:
@@ -164,33 +171,7 @@ _CONTAINERS: dict[str, Callable[[Key, object, str, Problems], None]] = {
 
 def check_scalar(key: Key, value: object, path: str, problems: Problems) -> None:
     """Check a single value: its type, range, allowed values and, for patterns, its braces."""
-    if key.expression and isinstance(value, str) and REFERENCE.search(value):
+    if key.expression and not problems.resolved and isinstance(value, str) and REFERENCE.search(value):
         return  # checked again when the parameters have values
-    expected = expectation(key)
-    if (
-        not _has_kind(key.kind, value)
-        or (key.allowed is not None and value not in key.allowed)
-        or (key.minimum is not None and isinstance(value, int | float) and value < key.minimum)
-    ):
-        problems.add(path, value, expected)
-    elif key.pattern and isinstance(value, str):
-        try:
-            parse(value)
-        except ConfigError as error:
-            problems.found.append(f"{problems.file}: {path}: {error.message}")
-
-
-def _has_kind(kind: str, value: object) -> bool:
-    if isinstance(value, bool):
-        return kind == "boolean"
-    kinds: dict[str, tuple[type, ...]] = {"text": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,)}
-    return isinstance(value, kinds[kind])
-
-
-def expectation(key: Key) -> str:
-    """What a key's value may be, in words."""
-    if key.allowed is not None:
-        return "one of " + ", ".join(map(str, key.allowed))
-    words = {"text": "a text", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
-    limit = f" of at least {key.minimum:g}" if key.minimum else (" not below 0" if key.minimum == 0 else "")
-    return words.get(key.kind, key.kind) + limit
+    if sentence := key.problem(value):
+        problems.note(path, sentence)

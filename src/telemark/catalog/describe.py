@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 
-from telemark.catalog.check import expectation
-from telemark.catalog.format import ADDING, TABLES, Key
+from telemark.catalog.format import ADDING, TABLES, Variants
 from telemark.model.capabilities import CAPABILITIES
-from telemark.model.plan import Group, JmsConsumers, ListenerPlan, Load, Phases, Publish, Reconnect, Subscription, Will
+from telemark.model.keys import Key, keys_of
 
 _TITLES = {
     "file": "The file",
@@ -19,20 +17,11 @@ _TITLES = {
     "size": "`[family.sizes.SIZE]`",
     "phases": "`[family.sizes.SIZE.phases]`",
     "group": "`[family.groups.NAME]`",
-    "publish": "`[family.groups.NAME.publish]`",
-    "subscription": "`[[family.groups.NAME.subscriptions]]`",
-    "will": "`[family.groups.NAME.will]`",
-    "reconnect": "`[family.groups.NAME.reconnect]`",
     "listener": "`[family.listeners.NAME]`",
     "load": "`[family.load]`",
-    "step": "`[[family.load.steps]]`",
     "consumers": "`[family.consumers]`",
 }
-_DEFAULTS = {
-    "phases": Phases, "group": Group, "publish": Publish, "subscription": Subscription, "will": Will,
-    "reconnect": Reconnect, "listener": ListenerPlan, "load": Load, "consumers": JmsConsumers,
-}  # fmt: skip
-_SHAPES = {
+_CONTAINERS = {
     "texts": "list of texts",
     "table": "table",
     "tables": "list of tables",
@@ -71,8 +60,8 @@ group and the message's number in its stream, with any of `/n`, `%n`, `+n` after
 The `name` of a family holds `{{axis}}` for each axis; `cases` lists the combinations that exist, so a family of two
 axes with two values may have three scenarios. `[[family.when]]` tables change the scenario for cases or points whose
 parameters match, in the order of the file. Tables merge, values and lists replace what was there; the lists
-{", ".join(f"`{name}`" for name in sorted(ADDING))} grow instead. A change that depends on a point's parameters cannot
-change sizes.
+{", ".join(f"`{name}`" for name in sorted(ADDING))} grow instead. A `load` of another shape replaces the whole table. A
+change that depends on a point's parameters cannot change sizes.
 """
 
 
@@ -80,39 +69,50 @@ def scenario_file() -> str:
     """The page as Markdown."""
     parts = [_INTRODUCTION]
     for name, table in TABLES.items():
-        parts += [f"## {_TITLES[name]}", "", *_table(name, table), ""]
+        if isinstance(table, Variants):
+            parts += _variants(_TITLES[name], table)
+        else:
+            parts += _section(_TITLES[name], table)
     parts += ["## Capabilities for `needs`", "", "Most needs are read off the plan; these are all there are.", ""]
     parts += ["| name | meaning |", "|---|---|", *(f"| `{name}` | {text} |" for name, text in CAPABILITIES.items())]
     return "\n".join(parts) + "\n"
 
 
-def _table(name: str, table: Mapping[str, Key]) -> list[str]:
-    defaults = _default_values(name)
-    lines = ["| key | value | default | meaning |", "|---|---|---|---|"]
-    for key, rule in table.items():
-        default = "required" if rule.required else defaults.get(key, "")
-        lines.append(f"| `{key}` | {_value(rule)} | {default} | {_escape(rule.about)} |")
+def _section(title: str, keys: Mapping[str, Key], level: str = "##") -> list[str]:
+    """One table, followed by the tables inside it that become dataclasses."""
+    lines = [f"{level} {title}", "", "| key | value | default | meaning |", "|---|---|---|---|"]
+    lines += [f"| `{name}` | {_value(key)} | {_default(key)} | {_escape(key.about)} |" for name, key in keys.items()]
+    lines.append("")
+    for name, key in keys.items():
+        if isinstance(key.table, type):
+            inner = f"{title.strip('`[]')}.{name}"
+            lines += _section(f"`[[{inner}]]`" if key.kind == "tables" else f"`[{inner}]`", keys_of(key.table), level)
     return lines
 
 
-def _value(rule: Key) -> str:
-    if rule.kind == "texts" and rule.allowed:
+def _variants(title: str, table: Variants) -> list[str]:
+    """A table whose keys depend on its tag: one part for each value."""
+    lines = [f"## {title}", "", f"`{table.tag}` is required: {table.about}. The other keys depend on it.", ""]
+    for name, member in table.members.items():
+        about = (member.__doc__ or "").partition("\n")[0]
+        part = _section(title, keys_of(member), "###")
+        lines += [f'### `{table.tag} = "{name}"`', "", about, *part[1:]]
+    return lines
+
+
+def _value(key: Key) -> str:
+    if key.kind == "texts" and key.allowed:
         return "list of capability names"
-    text = _SHAPES.get(rule.kind) or expectation(rule)
-    return text + (", a pattern" if rule.pattern else "")
+    text = _CONTAINERS.get(key.kind) or key.expectation()
+    return text + (", a pattern" if key.pattern else "")
+
+
+def _default(key: Key) -> str:
+    if key.required:
+        return "required"
+    text = str(key.default).lower() if isinstance(key.default, bool) else str(key.default)
+    return "" if key.default in (None, "", ()) else f"`{text}`"
 
 
 def _escape(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;")
-
-
-def _default_values(name: str) -> dict[str, str]:
-    """Defaults of the plan's dataclass behind a table."""
-    if name not in _DEFAULTS:
-        return {}
-    simple = (str, int, float, bool, tuple)
-    return {
-        field.name: f"`{field.default}`"
-        for field in fields(_DEFAULTS[name])
-        if isinstance(field.default, simple) and field.default not in ("", ())
-    }

@@ -10,7 +10,7 @@ from typing import Any
 
 from telemark.catalog.check import Problems
 from telemark.catalog.expression import Scalar
-from telemark.catalog.format import ADDING, BODY
+from telemark.catalog.format import ADDING, BODY, TAGGED
 from telemark.catalog.published import PublishedResult
 from telemark.catalog.scenario import Scenario
 
@@ -20,6 +20,8 @@ class SuiteFacts:
     """What the scenarios of a suite have in common."""
 
     name: str
+    title: str
+    date: str
     notes: tuple[str, ...]
     results: tuple[PublishedResult, ...]
 
@@ -44,12 +46,15 @@ def expand_family(family: Mapping[str, Any], path: str, suite: SuiteFacts, probl
         scenarios.append(
             Scenario(
                 suite=suite.name,
+                suite_title=suite.title,
+                suite_date=suite.date,
                 name=name,
                 title=body.get("title", name),
                 about=body.get("about", "").strip(),
                 where=body.get("where", ""),
                 measures=body.get("measures", "throughput"),
                 search=body.get("search", False),
+                search_over=body.get("search_over"),
                 case=case,
                 meanings=family.get("parameters", {}),
                 body=body,
@@ -119,10 +124,16 @@ def merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in change.items():
         old = merged.get(key)
-        if isinstance(value, Mapping) and isinstance(old, Mapping):
+        if isinstance(value, Mapping) and isinstance(old, Mapping) and not _other_variant(key, value, old):
             merged[key] = merge(old, value)
         elif key in ADDING and isinstance(old, list):
             merged[key] = old + [item for item in value if item not in old]
         else:
             merged[key] = value
     return merged
+
+
+def _other_variant(key: str, value: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+    """Whether the change is to another kind of table, such as another load shape, with keys of its own."""
+    tag = TAGGED.get(key)
+    return tag is not None and tag in value and tag in old and value[tag] != old[tag]

@@ -1,49 +1,56 @@
 """The scenario file format as data: every table, every key, what it may hold and what it means.
 
-The checker (`check.py`) and the reference page (`reference.py`) both read these definitions, so that neither can
-disagree with the other. The planner turns checked tables into the dataclasses of `telemark.model.plan`.
+The checker (`check.py`) and the reference page (`describe.py`) both read these definitions, so that neither can
+disagree with the other. Tables that become dataclasses of the plan are described there, at the fields.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import lru_cache
+from typing import Any
 
+from telemark.consumers.registry import KINDS
+from telemark.consumers.registry import TAG as KIND
+from telemark.errors import ConfigError
 from telemark.model.capabilities import CAPABILITIES
+from telemark.model.keys import Key, keys_of
+from telemark.model.plan import Group, ListenerPlan, Phases
+from telemark.model.plan.shapes import SHAPES
+from telemark.model.plan.shapes import TAG as SHAPE
+from telemark.verdicts.metrics import COLUMNS
+from telemark.verdicts.thresholds import parse_thresholds
 
 FORMAT_VERSION = 1
 SIZES = ("quick", "laptop", "published")
 
-Kind = Literal[
-    "text", "integer", "number", "boolean", "texts", "table", "tables", "map", "scalars", "lists", "rows", "names"
-]
-
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """One key of a table."""
+class Variants:
+    """A table whose keys depend on the value of one of them, the tag."""
 
-    kind: Kind
-    about: str
-    required: bool = False
-    allowed: tuple[str | int | float, ...] | None = None
-    minimum: float | None = None
-    table: str | None = None  # kind table, tables and map: the definition of the inner table
-    pattern: bool = False  # text in the pattern language of plans
-    expression: bool = True  # may also be "<parameter>" text
+    tag: str
+    about: str  # of the tag
+    members: Mapping[str, type]  # value of the tag -> the dataclass it stands for
+
+    def keys(self, table: Mapping[str, Any]) -> Mapping[str, Key]:
+        """The keys of the variant a table names; those of all variants when it names none that is known."""
+        tag = Key("text", self.about, required=True, allowed=tuple(self.members))
+        chosen = self.members.get(str(table.get(self.tag)))
+        if chosen is not None:
+            return {self.tag: tag} | keys_of(chosen)
+        every = {name: key for member in self.members.values() for name, key in keys_of(member).items()}
+        return {self.tag: tag} | {name: replace(key, required=False) for name, key in every.items()}
 
 
-def _text(about: str, *, required: bool = False, allowed: tuple[str, ...] | None = None, pattern: bool = False) -> Key:
-    return Key("text", about, required=required, allowed=allowed, pattern=pattern)
+def _text(about: str, *, required: bool = False, allowed: tuple[str, ...] | None = None) -> Key:
+    return Key("text", about, required=required, allowed=allowed)
 
 
 def _whole(about: str, minimum: float = 0, *, required: bool = False, allowed: tuple[int, ...] | None = None) -> Key:
     return Key("integer", about, required=required, allowed=allowed, minimum=minimum)
-
-
-def _number(about: str, *, required: bool = False) -> Key:
-    return Key("number", about, required=required, minimum=0)
 
 
 def _fixed(key: Key) -> Key:
@@ -51,7 +58,22 @@ def _fixed(key: Key) -> Key:
     return replace(key, expression=False)
 
 
-_QOS = (0, 1, 2)
+@lru_cache(maxsize=1024)
+def _threshold_problem(text: str) -> str | None:
+    """What is wrong with a rule; None when it can be judged."""
+    try:
+        parse_thresholds(text)
+    except ConfigError as error:
+        return "; ".join(error.problems) or error.message
+    return None
+
+
+def _headline_problem(text: str) -> str | None:
+    if text in COLUMNS:
+        return None
+    near = difflib.get_close_matches(text, COLUMNS, 3) or ["latency_p99_us"]
+    return f"found {text!r}, expected a numeric column of the table points, for example {', '.join(near)}"
+
 
 FILE: dict[str, Key] = {
     "format": _fixed(_whole("version of this format; this one is 1", required=True, allowed=(FORMAT_VERSION,))),
@@ -76,18 +98,30 @@ BODY: dict[str, Key] = {
     "measures": _fixed(
         _text("what the answer is", allowed=("throughput", "latency", "connections", "memory", "scaling"))
     ),
+    "headline": Key(
+        "text", "the column of `points` that is the result; chosen by `measures` when left out", rule=_headline_problem
+    ),
     "search": _fixed(
         Key("boolean", "the published value is a maximum: `telemark search` finds it, `run` plans a rate")
+    ),
+    "search_over": _fixed(
+        _text(
+            "parameter whose highest value `telemark search` finds, where it is not the rate", allowed=("publishers",)
+        )
     ),
     "groups": Key("map", "devices by group name; subscribers first, they connect first", table="group"),
     "listeners": Key("map", "what the scenario asks of the server's listeners, by name", table="listener"),
     "load": Key("table", "how often messages are sent", table="load"),
-    "consumers": Key("table", "back-end consumers that receive through JMS", table="consumers"),
+    "consumers": Key("table", "back-end consumers that are not MQTT devices", table="consumers"),
     "server": Key("scalars", "options for the server adapter, for example max_queued_messages"),
     "profile": _text("how durable the server must be", allowed=("memory", "durable", "fsync")),
     "needs": Key("texts", "capabilities the server must have", allowed=tuple(CAPABILITIES)),
-    "thresholds": Key("texts", "rules that make the verdict, for example `mean_latency < 500 ms`"),
-    "connect_rate": _number("devices connected a second, all processes together; 0: as fast as possible"),
+    "thresholds": Key(
+        "texts", "rules that make the verdict, for example `mean_latency < 500 ms`", rule=_threshold_problem
+    ),
+    "connect_rate": Key(
+        "number", "devices connected a second, all processes together; 0: as fast as possible", minimum=0
+    ),
     "connect_parallel": _whole("connection attempts under way at once", 1),
     "notes": Key("texts", "how the scenario differs from the report, printed with every result"),
     "sizes": Key("table", "what each size sets and sweeps", table="sizes", expression=False),
@@ -117,115 +151,35 @@ SIZE: dict[str, Key] = {
     "notes": Key("texts", "how this size differs from the published one"),
 }
 
-PHASES: dict[str, Key] = {
-    "connect_timeout_s": _number("longest time to connect all devices"),
-    "hold_s": _number("idle time with all devices connected, after connect"),
-    "warmup_s": _number("sending before the numbers count"),
-    "measure_s": _number("sending whose numbers count"),
-    "drain_timeout_s": _number("longest wait for messages still owed"),
+TABLES: Mapping[str, Mapping[str, Key] | Variants] = {
+    "file": FILE,
+    "suite": SUITE,
+    "family": FAMILY,
+    "when": WHEN,
+    "sizes": SIZES_TABLE,
+    "size": SIZE,
+    "phases": keys_of(Phases),
+    "group": keys_of(Group)
+    | {
+        "password_env": _text("environment variable that holds the password"),
+        "password_file": _text("file whose first line is the password"),
+    },
+    "listener": keys_of(ListenerPlan),
+    "load": Variants(SHAPE, "load shape", SHAPES),
+    "consumers": Variants(KIND, "kind of consumers", KINDS),
 }
 
-GROUP: dict[str, Key] = {
-    "count": _whole("devices; 0 leaves the group out", required=True),
-    "endpoints": Key("texts", "listener names, taken in turn by {index}"),
-    "client_id": _text("client identifier", pattern=True),
-    "version": _text("MQTT version", allowed=("3.1.1", "5")),
-    "clean_start": Key("boolean", "false: a durable session"),
-    "session_expiry_s": _whole("MQTT 5 session expiry"),
-    "keep_alive_s": _whole("keep-alive"),
-    "receive_maximum": _whole("MQTT 5 receive maximum the device announces", 1),
-    "username": _text("user name", pattern=True),
-    "password_env": _text("environment variable that holds the password"),
-    "password_file": _text("file whose first line is the password"),
-    "send_buffer": _whole("SO_SNDBUF bytes of the device", 1),
-    "receive_buffer": _whole("SO_RCVBUF bytes of the device", 1),
-    "source_addresses": Key("texts", "addresses to connect from, taken in turn by {index}"),
-    "publish": Key("table", "what every device of the group publishes", table="publish"),
-    "subscriptions": Key("tables", "what every device of the group subscribes to", table="subscription"),
-    "will": Key("table", "the message sent for a device that vanishes", table="will"),
-    "reconnect": Key("table", "what a device does after a disconnect", table="reconnect"),
-}
+# Tables that a `when` replaces as a whole when it names another variant: the keys of the old one do not fit.
+TAGGED = {name: table.tag for name, table in TABLES.items() if isinstance(table, Variants)}
 
-PUBLISH: dict[str, Key] = {
-    "topic": _text("topic", required=True, pattern=True),
-    "qos": _whole("QoS", allowed=_QOS),
-    "size": _whole("payload bytes, the 32 bytes of the stamp included", 32),
-    "size_max": _whole("sizes are uniform from size to size_max", 32),
-    "retain": Key("boolean", "retained messages"),
-    "in_flight": _whole("unacknowledged messages per device", 1),
-    "topic_alias": Key("boolean", "MQTT 5 topic aliases"),
-}
 
-SUBSCRIPTION: dict[str, Key] = {
-    "filter": _text("topic filter; $share/name/ in front for a shared subscription", required=True, pattern=True),
-    "qos": _whole("QoS", allowed=_QOS),
-    "no_local": Key("boolean", "MQTT 5: not the device's own messages"),
-}
+def definition_of(table: str | type, value: Mapping[str, Any]) -> Mapping[str, Key]:
+    """The keys of a table: by its name above, or by the dataclass it becomes."""
+    if isinstance(table, type):
+        return keys_of(table)
+    found = TABLES[table]
+    return found.keys(value) if isinstance(found, Variants) else found
 
-WILL: dict[str, Key] = {
-    "topic": _text("topic", required=True, pattern=True),
-    "size": _whole("payload bytes", 32),
-    "qos": _whole("QoS", allowed=_QOS),
-    "retain": Key("boolean", "retained"),
-    "delay_s": _whole("MQTT 5 will delay"),
-}
-
-RECONNECT: dict[str, Key] = {
-    "policy": _text("what to do", allowed=("never", "after")),
-    "delay_s": _number("wait before each attempt"),
-    "attempts": _whole("attempts before giving up", 1),
-}
-
-LISTENER: dict[str, Key] = {
-    "security": _text("how it is secured", allowed=("none", "tls", "psk")),
-    "tls_version": _text("TLS version devices insist on", allowed=("1.2", "1.3")),
-    "cipher": _text("cipher devices insist on, OpenSSL name"),
-    "socket_buffer": _whole("bytes of the server's socket buffers, where it can set them", 1),
-}
-
-LOAD: dict[str, Key] = {
-    "shape": _text(
-        "load shape", required=True, allowed=("idle", "paced", "batched", "windowed", "every", "burst", "steps")
-    ),
-    "rate": _number("paced: messages a second of all publishers together; burst: the rate between bursts"),
-    "arrivals": _text("paced: evenly spaced or at random", allowed=("steady", "poisson")),
-    "batch": _whole("batched: messages per period and partition", 1),
-    "period_ms": _number("batched: the period"),
-    "partitions": _whole("batched: equal runs of publishers, each sends its own batch", 1),
-    "window": _whole("windowed: messages sent at first", 1),
-    "refill": _whole("windowed: sent for each so many received", 1),
-    "every_s": _number("every: the first publisher sends one message every so many seconds"),
-    "burst_rate": _number("burst: rate during a burst"),
-    "burst_s": _number("burst: its length"),
-    "burst_every_s": _number("burst: from the start of one to the start of the next"),
-    "steps": Key("tables", "steps: stretches of constant rate", table="step"),
-    "limit": _whole("stop after so many messages", 1),
-    "max_lateness_s": _number("a message later than this is dropped and counted"),
-}
-
-STEP: dict[str, Key] = {
-    "seconds": _number("its length", required=True),
-    "rate": _number("messages a second of all publishers together", required=True),
-}
-
-CONSUMERS: dict[str, Key] = {
-    "count": _whole("JMS consumers; 0 for none", required=True),
-    "topic": _text("what consumer {index} subscribes to, as an MQTT filter", required=True, pattern=True),
-    "subscription": _text("kind of subscription", allowed=("plain", "durable", "shared", "shared-durable")),
-    "share_name": _text("name of the shared subscription"),
-    "receive": _text("asynchronous listener or blocking receive", allowed=("listener", "blocking")),
-    "acknowledge": _text("acknowledgement", allowed=("auto", "client", "dups-ok", "transacted", "least")),
-    "acknowledge_every": _whole("messages per acknowledgement or transaction", 1),
-    "prefetch": _whole("messages the client library may hold", 0),
-    "tls": Key("boolean", "the consumers connect with TLS and verify the server"),
-    "qos": _whole("QoS the deliveries owe, for the integrity rules", allowed=_QOS),
-}
-
-TABLES: Mapping[str, Mapping[str, Key]] = {
-    "file": FILE, "suite": SUITE, "family": FAMILY, "when": WHEN, "sizes": SIZES_TABLE, "size": SIZE,
-    "phases": PHASES, "group": GROUP, "publish": PUBLISH, "subscription": SUBSCRIPTION, "will": WILL,
-    "reconnect": RECONNECT, "listener": LISTENER, "load": LOAD, "step": STEP, "consumers": CONSUMERS,
-}  # fmt: skip
 
 # Lists that a `when` table adds to instead of replacing.
 ADDING = frozenset({"needs", "thresholds", "notes"})

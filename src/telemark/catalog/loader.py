@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -11,12 +10,13 @@ from typing import Any
 from telemark.catalog.check import Problems, check_table
 from telemark.catalog.expand import SuiteFacts, expand_family
 from telemark.catalog.planner import find_problems
+from telemark.catalog.prune import known_already, plannable, without
 from telemark.catalog.published import PublishedResult, read_results
 from telemark.catalog.scenario import Catalog, Scenario, Suite
 from telemark.errors import ConfigError
+from telemark.host.toml import read_toml
 
 SUITES = Path(__file__).parent / "suites"
-_BUILT_IN = ("messagesight", "scalagent", "mq-telemetry", "fanin-jms", "open-mqtt")
 
 
 def load(extra: Sequence[Path] = ()) -> Catalog:
@@ -44,8 +44,8 @@ def load(extra: Sequence[Path] = ()) -> Catalog:
 def _built_in() -> dict[str, Suite]:
     suites: dict[str, Suite] = {}
     problems: list[str] = []
-    for name in _BUILT_IN:
-        suite, found = read_suite(SUITES / f"{name}.toml", deep=False)
+    for path in sorted(SUITES.glob("*.toml")):
+        suite, found = read_suite(path, deep=False)
         problems += found
         if suite:
             suites[suite.name] = suite
@@ -75,24 +75,16 @@ def read_suite(path: Path, *, deep: bool = True) -> tuple[Suite | None, list[str
     if document is None:
         return None, problems.found
     check_table("file", document, "", problems)
-    if problems.found:
-        return None, problems.found
-    name = document["suite"]["name"]
-    results = _published(path, name, problems)
-    suite = _suite(document, path, results, problems)
-    _check_names(suite, problems)
-    if deep and not problems.found:
-        for scenario in suite.scenarios:
-            problems.found += [f"{path.name}: {problem}" for problem in find_problems(scenario)]
+    suite = _suite(document, path, problems, deep=deep)
     return (None if problems.found else suite), problems.found
 
 
 def _parse(path: Path, problems: Problems) -> dict[str, Any] | None:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return read_toml(path)
     except OSError as error:
         problems.say(str(path), f"cannot be read ({error.strerror})", "a scenario file")
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         problems.say("the file", str(error), "valid TOML")
     return None
 
@@ -106,24 +98,44 @@ def _published(path: Path, suite: str, problems: Problems) -> tuple[PublishedRes
     return results
 
 
-def _suite(document: dict[str, Any], path: Path, results: tuple[PublishedResult, ...], problems: Problems) -> Suite:
-    facts = document["suite"]
-    notes = tuple(facts.get("notes", ()))
-    shared = SuiteFacts(facts["name"], notes, results)
+def _suite(document: dict[str, Any], path: Path, problems: Problems, *, deep: bool) -> Suite:
+    """The suite, and what is wrong with it beyond its tables; parts that are wrong already are left out."""
+    wrong = tuple(problems.paths)
+    usable = without(document, wrong)
+    facts = dict.fromkeys(("name", "title", "source", "date"), "") | usable.get("suite", {})
+    results = _published(path, facts["name"], problems)
+    shared = SuiteFacts(facts["name"], facts["title"], facts["date"], tuple(facts.get("notes", ())), results)
     scenarios: list[Scenario] = []
-    for number, family in enumerate(document["family"]):
-        scenarios += expand_family(family, f"family[{number}]", shared, problems)
-    return Suite(
+    for number, family in enumerate(document["family"] if isinstance(document.get("family"), list) else ()):
+        place = f"family[{number}]"
+        if plannable(place, wrong):
+            found = expand_family(without(family, wrong, place), place, shared, problems)
+            scenarios += found
+            if deep:
+                _plan_all(found, wrong, problems)
+    suite = Suite(
         name=facts["name"],
         title=facts["title"],
         source=facts["source"],
         date=facts["date"],
         hardware=tuple(facts.get("hardware", ())),
-        notes=notes,
+        notes=shared.notes,
         scenarios=tuple(scenarios),
         file=str(path),
         published=results,
     )
+    if not wrong:
+        _check_names(suite, problems)
+    return suite
+
+
+def _plan_all(scenarios: Sequence[Scenario], wrong: Sequence[str], problems: Problems) -> None:
+    """Every problem that shows only when parameters have values."""
+    for scenario in scenarios:
+        found = find_problems(scenario)
+        for where, text in zip(found.paths, found.found, strict=True):
+            if not known_already(where, wrong):
+                problems.found.append(f"{problems.file}: {text}")
 
 
 def _check_names(suite: Suite, problems: Problems) -> None:

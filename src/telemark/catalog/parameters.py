@@ -41,11 +41,16 @@ def points_of(scenario: Scenario, size: Mapping[str, Any], overrides: Overrides)
     swept = {name: _as_list(values) for name, values in size.get("sweep", {}).items() if name not in changes}
     swept |= {name: values for name, values in changes.items() if not all(name in row for row in rows)}
     named = _named(rows, swept, changes, fixed)
-    return [
-        _point(scenario, dict(row) | dict(zip(swept, values, strict=True)), fixed, named)
+    problems: dict[str, str | None] = {}  # with the remedy, where there is one
+    points = [
+        _point(scenario, dict(row) | dict(zip(swept, values, strict=True)), fixed, named, problems)
         for row in rows
         for values in product(*swept.values())
     ]
+    if problems:
+        hint = next(filter(None, problems.values()), None)
+        raise ConfigError(f"{scenario.id}: a parameter has no value", hint=hint, problems=tuple(problems))
+    return points
 
 
 def parameter_names(scenario: Scenario, size: Mapping[str, Any]) -> list[str]:
@@ -117,12 +122,21 @@ def _named(
     return names or [name for name in ("publishers", "subscribers", "devices", "qos") if name in fixed]
 
 
-def _point(scenario: Scenario, chosen: Mapping[str, Scalar], fixed: Mapping[str, Any], named: Sequence[str]) -> Point:
+def _point(
+    scenario: Scenario,
+    chosen: Mapping[str, Scalar],
+    fixed: Mapping[str, Any],
+    named: Sequence[str],
+    problems: dict[str, str | None],
+) -> Point:
     parameters: dict[str, Scalar] = dict(scenario.case) | dict(chosen)
     notes: list[str] = []
     for name, value in fixed.items():
-        parameters[name] = _value(scenario, name, value, parameters, notes)
-    label = " ".join(f"{name}={parameters[name]}" for name in named)
+        try:
+            parameters[name] = _value(scenario, name, value, parameters, notes)
+        except ConfigError as error:
+            problems[error.message] = error.hint
+    label = " ".join(f"{name}={parameters.get(name)}" for name in named)
     return Point(parameters, label or "only", tuple(notes))
 
 
@@ -133,7 +147,7 @@ def _value(scenario: Scenario, name: str, value: Any, parameters: Mapping[str, S
         try:
             return substitute(value, parameters)
         except ExpressionError as error:
-            raise ConfigError(f"{scenario.id}: parameter {name}: {error}") from error
+            raise ConfigError(f"parameter {name}: {error}") from error
     result: Scalar = value
     return result
 
@@ -148,7 +162,7 @@ def _published_value(
     )
     if found is None:
         raise ConfigError(
-            f"{scenario.id}: parameter {name}: no published {lookup['published']} for "
+            f"parameter {name}: no published {lookup['published']} for "
             + ", ".join(f"{key}={parameters.get(key)}" for key in lookup.get("by", ())),
             hint="add the result to the published CSV, or name a like case",
         )

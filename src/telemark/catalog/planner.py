@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from telemark.catalog.build import build_consumers, build_groups, build_listeners, build_load, build_phases
-from telemark.catalog.check import Problems, check_table, check_value
+from telemark.catalog.build import build_consumers, build_groups, build_listeners
+from telemark.catalog.case import case_of
+from telemark.catalog.check import Problems, check_value
 from telemark.catalog.expand import matches, merge
 from telemark.catalog.expression import ExpressionError, Scalar, substitute
-from telemark.catalog.format import BODY
-from telemark.catalog.needs import derive_needs
+from telemark.catalog.format import BODY, SIZE
 from telemark.catalog.parameters import DURATION, Overrides, Point, points_of
 from telemark.catalog.scenario import Scenario
 from telemark.errors import ConfigError
-from telemark.model.plan import RunPlan, Size
-from telemark.verdicts.thresholds import parse_thresholds
+from telemark.model.keys import build
+from telemark.model.plan import LoadShape, Phases, RunPlan, Size
+from telemark.model.plan.shapes import read_load
 
 # Parts of a scenario that are read with the values of a point in them.
 _RESOLVED = (
     "groups", "listeners", "load", "consumers", "server", "profile", "needs", "thresholds", "connect_rate",
-    "connect_parallel", "notes",
+    "connect_parallel", "notes", "headline",
 )  # fmt: skip
+# Without these being right no plan can be built, and whether its parts fit together cannot be checked.
+_BUILT = ("groups", "listeners", "load", "consumers", "phases", "connect_", "headline")
 
 
 def plan_points(scenario: Scenario, size: Size, overrides: Overrides | None = None) -> list[RunPlan]:
@@ -38,29 +40,41 @@ def plan_points(scenario: Scenario, size: Size, overrides: Overrides | None = No
     Raises:
         ConfigError: the scenario has no such size, or a value does not fit; all problems are listed.
     """
-    overrides = overrides or {}
-    planner = _Planner(scenario, size, _size_of(scenario, size), _duration(overrides.get(DURATION)))
-    points = points_of(scenario, planner.spec, overrides)
-    plans = [plan for plan in map(planner.plan, points) if plan is not None]
-    found = planner.problems.found
+    plans, problems = _plan(scenario, size, overrides or {})
+    found = tuple(dict.fromkeys(problems.found))
     if found:
         raise ConfigError(
             f"{scenario.id} cannot be planned at size {size}: {len(found)} problem{'s' if len(found) > 1 else ''}",
             hint=f"`telemark show {scenario.id}` lists its parameters and their meaning",
-            problems=tuple(dict.fromkeys(found)),
+            problems=found,
         )
     return plans
 
 
-def find_problems(scenario: Scenario) -> list[str]:
-    """Everything that keeps a scenario from being planned at any of its sizes; empty when it is fine."""
-    found: list[str] = []
+def find_problems(scenario: Scenario) -> Problems:
+    """Everything that keeps a scenario from being planned at any of its sizes."""
+    found = Problems(scenario.id)
     for size in scenario.sizes:
         try:
-            plan_points(scenario, size)
+            problems = _plan(scenario, size, {})[1]
         except ConfigError as error:
-            found += [f"size {size}: {problem}" for problem in error.problems or (error.message,)]
-    return found or ([] if scenario.sizes else [f"{scenario.id}: sizes missing, expected quick, laptop or published"])
+            problems = Problems(scenario.id)
+            for sentence in error.problems or (error.message,):
+                problems.note(f"sizes.{size}.set", sentence)
+        for path, text in zip(problems.paths, problems.found, strict=True):
+            if path not in found.paths:
+                found.paths.append(path)
+                found.found.append(text)
+    if not scenario.sizes:
+        found.note("sizes", "missing, expected quick, laptop or published")
+    return found
+
+
+def _plan(scenario: Scenario, size: Size, overrides: Overrides) -> tuple[list[RunPlan], Problems]:
+    planner = _Planner(scenario, size, _size_of(scenario, size), _duration(overrides.get(DURATION)))
+    points = points_of(scenario, planner.spec, overrides)
+    plans = [plan for plan in map(planner.plan, points) if plan is not None]
+    return plans, planner.problems
 
 
 def _size_of(scenario: Scenario, size: Size) -> Mapping[str, Any]:
@@ -94,22 +108,17 @@ class _Planner:
     problems: Problems = field(init=False)
 
     def __post_init__(self) -> None:
-        self.problems = Problems(self.scenario.id)
+        self.problems = Problems(self.scenario.id, resolved=True)
 
     def plan(self, point: Point) -> RunPlan | None:
         """The plan of one point; None when problems were found."""
-        known = len(self.problems.found)
         body = self._body(point)
         tables = {key: self._resolve(body[key], point, key) for key in _RESOLVED if key in body}
         tables["phases"] = self._resolve(self.spec.get("phases", {}), point, "phases")
         notes = self._resolve(self.spec.get("notes", []), point, "notes")
         _check(tables, self.problems)
-        if len(self.problems.found) > known:
+        if any(path.startswith(_BUILT) for path in self.problems.paths):
             return None
-        if self.duration_s is not None:
-            # a run that sends nothing is as long as it holds its connections
-            idle = tables.get("load", {}).get("shape", "idle") == "idle"
-            tables["phases"]["hold_s" if idle else "measure_s"] = self.duration_s
         tables["notes"] = (*self.scenario.suite_notes, *tables.get("notes", ()), *notes, *point.notes)
         return self._assemble(point, tables)
 
@@ -132,59 +141,49 @@ class _Planner:
         try:
             return substitute(value, point.parameters)
         except ExpressionError as error:
-            self.problems.add(path, value, f"known parameters ({error})")
+            self.problems.note(path, str(error))
             return value
 
-    def _assemble(self, point: Point, tables: Mapping[str, Any]) -> RunPlan:
-        groups, next_subscription = build_groups(tables.get("groups", {}))
-        listeners = build_listeners(groups, tables.get("listeners", {}))
-        consumers = build_consumers(tables.get("consumers"), next_subscription)
-        return RunPlan(
+    def _assemble(self, point: Point, tables: Mapping[str, Any]) -> RunPlan | None:
+        load = read_load(tables.get("load"))
+        plan = RunPlan(
             suite=self.scenario.suite,
             scenario=self.scenario.name,
             point=point.label,
             size=self.size,
             seed=zlib.crc32(f"{self.scenario.id} {point.label}".encode()),  # the same point is the same run again
             parameters=dict(point.parameters),
-            groups=groups,
-            load=build_load(tables.get("load", {})),
-            phases=build_phases(tables["phases"]),
+            groups=build_groups(tables.get("groups", {})),
+            load=load,
+            phases=self._phases(tables["phases"], load),
             profile=tables.get("profile", "memory"),
-            needs=derive_needs(groups, listeners, consumers) | frozenset(tables.get("needs", ())),
+            needs=frozenset(tables.get("needs", ())),
             thresholds=tuple(tables.get("thresholds", ())),
-            consumers=consumers,
+            consumers=build_consumers(tables.get("consumers")),
             connect_rate=float(tables.get("connect_rate", 1000.0)),
             connect_parallel=int(tables.get("connect_parallel", 256)),
             server_options=dict(tables.get("server", {})),
             notes=tuple(dict.fromkeys(tables["notes"])),
-            listeners=listeners,
+            listeners=build_listeners(tables.get("listeners", {})),
+            case=case_of(self.scenario, point.parameters, load, tables.get("headline")),
         )
+        try:
+            return plan.assemble()
+        except ConfigError as error:
+            for problem in error.problems:
+                path, _, sentence = problem.partition(": ")
+                self.problems.note(path, sentence)
+            return None
+
+    def _phases(self, table: Mapping[str, Any], load: LoadShape) -> Phases:
+        """Lengths of the phases. A run that sends nothing is as long as it holds its connections."""
+        phases = build(Phases, table)
+        if self.duration_s is None:
+            return phases
+        return replace(phases, measure_s=self.duration_s) if load.sends else replace(phases, hold_s=self.duration_s)
 
 
 def _check(tables: Mapping[str, Any], problems: Problems) -> None:
     """The format's rules once more, now that every `<parameter>` has its value."""
-    for key in ("load", "consumers", "phases"):
-        if key in tables:
-            check_table(key, tables[key], key, problems)
-    for key in ("profile", "connect_rate", "connect_parallel", "needs"):
-        if key in tables:
-            check_value(BODY[key], tables[key], key, problems)
-    for key, definition in (("groups", "group"), ("listeners", "listener")):
-        for name, table in tables.get(key, {}).items():
-            check_table(definition, table, f"{key}.{name}", problems)
-    for number, text in enumerate(tables.get("thresholds", ())):
-        wrong = _threshold_problem(text)
-        if wrong:
-            problems.found.append(f"{problems.file}: thresholds[{number}]: {wrong}")
-    if not any(table.get("count") for table in tables.get("groups", {}).values()):
-        problems.say("groups", "no devices", "a group whose count is above 0")
-
-
-@lru_cache(maxsize=1024)
-def _threshold_problem(text: str) -> str | None:
-    """What is wrong with a rule; None when it can be judged."""
-    try:
-        parse_thresholds(text)
-    except ConfigError as error:
-        return "; ".join(error.problems) or error.message
-    return None
+    for key, value in tables.items():
+        check_value(SIZE[key] if key == "phases" else BODY[key], value, key, problems)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from telemark.catalog.expression import Scalar
+from telemark.model.case import PublishedValue
 
 COLUMNS = ("scenario", "parameters", "server", "metric", "value", "unit", "source", "note")
 
@@ -35,27 +36,24 @@ class PublishedResult:
         return all(name in parameters and _equal(parameters[name], value) for name, value in self.parameters.items())
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedMatch:
-    """A published number put beside one of our points."""
-
-    result: PublishedResult
-    exact: bool  # False: same scenario, but another size; print its parameters with it
-
-
 def _equal(left: Scalar, right: Scalar) -> bool:
     return left == right or str(left) == str(right)
 
 
-def match(results: Iterable[PublishedResult], parameters: Mapping[str, Scalar]) -> list[PublishedMatch]:
-    """The numbers published for a point, the exact ones first.
+def match(results: Iterable[PublishedResult], parameters: Mapping[str, Scalar]) -> tuple[PublishedValue, ...]:
+    """The numbers that may stand beside a point, those published for exactly this point first.
 
-    Results that contradict a parameter of the scenario itself, such as another QoS, are left out only when some result
-    agrees with it: a number for another number of devices is still worth printing, one for another QoS is not.
+    A number for another number of devices is worth printing, one for another QoS, payload or topology is not.
     """
-    matches = [PublishedMatch(result, result.fits(parameters)) for result in results]
-    kept = [entry for entry in matches if entry.exact or _comparable(entry.result, parameters)]
-    return sorted(kept, key=lambda entry: not entry.exact)
+    values = [
+        PublishedValue(
+            each.metric, each.value, each.unit, each.server, each.source, dict(each.parameters), each.note,
+            each.fits(parameters),
+        )
+        for each in results
+        if each.fits(parameters) or _comparable(each, parameters)
+    ]  # fmt: skip
+    return tuple(sorted(values, key=lambda value: not value.exact))
 
 
 _DEFINING = ("qos", "payload", "topology", "state")

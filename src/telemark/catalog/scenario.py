@@ -28,6 +28,9 @@ class Scenario:
     meanings: Mapping[str, str]  # parameter -> what it means
     body: Mapping[str, Any]
     point_changes: tuple[Mapping[str, Any], ...]  # `when` tables that depend on a point's parameters
+    search_over: str | None = None  # the parameter a search raises; None: the rate
+    suite_title: str = ""
+    suite_date: str = ""
     suite_notes: tuple[str, ...] = ()
     results: tuple[PublishedResult, ...] = ()  # of the whole suite
 
@@ -51,9 +54,10 @@ class Scenario:
         return tuple(self.body.get("sizes", {}))
 
     @property
-    def uses_jms(self) -> bool:
-        """Whether it has back-end consumers that receive through JMS."""
-        return bool(self.body.get("consumers", {}).get("count", 0))
+    def consumers(self) -> str | None:
+        """The kind of its back-end consumers; None when it has none."""
+        table = self.body.get("consumers", {})
+        return table.get("kind") if table.get("count") else None
 
     @property
     def needs_ha(self) -> bool:

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from telemark.cli.printing import say, tell
 from telemark.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, required=True, metavar="RUN_OR_CAMPAIGN...")
 @click.option("--master", help="Spark master, for example spark://host:7077. Default: all cores of this host.")
 @click.option("--out", help="Put results under this folder or URL instead of into the campaign's folder.")
-@click.option("--again", is_flag=True, help="Analyse runs anew that are analysed already.")
+@click.option("--again", is_flag=True, help="Analyse again runs that already have results.")
 def command(paths: tuple[str, ...], master: str | None, out: str | None, again: bool) -> int:
     """Make the result tables of runs: latency, integrity, resources, points.
 
-    Takes run folders, campaign folders, patterns, or any URL that Spark can read. Runs that are analysed already are
-    passed over. Prints the result folders.
+    Takes run folders, campaign folders, patterns, or any URL that Spark can read. Runs that already have
+    results are skipped. Prints the result folders.
     """
     from telemark.pipeline import analyze  # noqa: PLC0415 - Spark is loaded when it is needed
 
@@ -52,10 +53,10 @@ def command(paths: tuple[str, ...], master: str | None, out: str | None, again: 
 def show(report: AnalysisReport) -> int:
     """Print where the results are, and every run that has none; the exit code says whether there was one."""
     for folder in report.results:
-        click.echo(folder)
-    click.echo(f"analysed {len(report.analysed)}, already done {len(report.skipped)}", err=True)
+        say(folder)
+    tell(f"analysed {len(report.analysed)}, already done {len(report.skipped)}")
     for folder, problem in report.problems.items():
-        click.echo(f"error: {folder}: {problem.message}", err=True)
+        tell(f"error: {folder}: {problem.message}")
         if problem.hint:
-            click.echo(f"hint: {problem.hint}", err=True)
+            tell(f"hint: {problem.hint}")
     return ExitCode.BAD_DATA if report.problems else ExitCode.PASSED

@@ -8,25 +8,30 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.table import Table
 
+from telemark.bed.bed_file import BedFile, read_bed
+from telemark.campaigns.calibrate import calibrate, stored_for
+from telemark.cli.printing import print_table, print_text, tell
+from telemark.cli.running import bed_option
 from telemark.errors import ExitCode
-from telemark.runner.calibrate.measure import calibrate
-from telemark.runner.calibrate.record import Calibration, Figure, load
 from telemark.runner.view import choose_view
+from telemark.store.documents.calibration import Calibration, Figure, read_calibration
+from telemark.store.documents.reading import required
 
 
 @click.command("calibrate")
 @click.option("--show", is_flag=True, help="Only show the calibration that is stored.")
+@bed_option
 @click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
-def command(show: bool, as_json: bool) -> int:
-    """Measure what the engine can do on this host, against the built-in server under every load shape.
+def command(show: bool, bed: Path | None, as_json: bool) -> int:
+    """Measure what the engine can do on this host or bed, against the built-in server under every load shape.
 
-    Takes under two minutes on an otherwise idle host. Later runs print their headroom against it.
+    Takes under two minutes on an otherwise idle host. Later runs there print their headroom against it.
     """
-    calibration = load() if show else _measure()
+    hosts = read_bed(bed) if bed else None
+    calibration = _stored(hosts) if show else calibrate(choose_view(as_json=False), tell, hosts)
     if calibration is None:
-        click.echo("this host is not calibrated; run: telemark calibrate", err=True)
+        click.echo("there is no calibration; run: telemark calibrate", err=True)
         return int(ExitCode.NO_VERDICT)
     if as_json:
         click.echo(json.dumps(asdict(calibration)))
@@ -35,26 +40,15 @@ def command(show: bool, as_json: bool) -> int:
     return int(ExitCode.PASSED)
 
 
-def _measure() -> Calibration:
-    from telemark.pipeline import analyze  # noqa: PLC0415 - Spark is loaded when it is needed
-
-    def analyze_campaign(folder: Path) -> None:
-        click.echo("analyzing ...", err=True)
-        analyze([folder])
-
-    calibration = calibrate(choose_view(as_json=False), analyze_campaign)
-    click.echo(f"stored in {calibration.save()}", err=True)
-    return calibration
+def _stored(bed: BedFile | None) -> Calibration | None:
+    return stored_for(bed, tell) if bed else required(read_calibration())
 
 
 def _print(calibration: Calibration) -> None:
-    title = f"Calibration of {calibration.host}, {calibration.made_at}"
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for name in ("what", "traffic", "rate/s", "p50 ms", "p99 ms", "stdev ms", "lost"):
-        table.add_column(name, justify="left" if name in ("what", "traffic") else "right", no_wrap=True)
-    for figure in calibration.figures:
-        table.add_row(*_cells(figure))
-    Console().print(table)
+    console = Console()
+    print_text(console, f"Calibration of {calibration.host}, {calibration.made_at}")
+    numbers = ("rate/s", "p50 ms", "p99 ms", "stdev ms", "lost")
+    print_table(console, ("what", "traffic", *numbers), [_cells(each) for each in calibration.figures], right=numbers)
 
 
 def _cells(figure: Figure) -> list[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import click
 from rich.console import Console
 
-from telemark.errors import ConfigError
-from telemark.report.compare import compare, open_side, refuse
+from telemark.errors import ConfigError, NotComparableError
+from telemark.report.compare import Comparison, Wanted, compare, open_side, refuse
 from telemark.report.compare.render import to_console, to_json, to_markdown
 
 
@@ -14,34 +17,59 @@ from telemark.report.compare.render import to_console, to_json, to_markdown
 @click.argument("a")
 @click.argument("b")
 @click.option("--metric", "metrics", multiple=True, help="Compare only this metric, e.g. p99 or rate; repeatable.")
-@click.option("--tolerance", help="A difference up to this, e.g. 5%, does not matter; needed for single runs.")
+@click.option("--tolerance", help="Ignore differences up to this, e.g. 5%; required for single runs.")
+@click.option(
+    "--map",
+    "mapping",
+    multiple=True,
+    metavar="NAME=A:B",
+    help="Compare A's points with NAME=A with B's points with NAME=B, e.g. rate=1000:2000; repeatable.",
+)
 @click.option("--force", is_flag=True, help="Compare even what is not comparable; the result says so.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print a Markdown table.")
-def command(  # noqa: PLR0913, PLR0917 - one argument per option
-    a: str, b: str, metrics: tuple[str, ...], tolerance: str | None, force: bool, as_json: bool, as_markdown: bool
-) -> int:
+def command(a: str, b: str, **settings: Any) -> int:
     """Compare campaign B with the baseline A. Each is a campaign folder, or FOLDER:SERVER for one server of it.
 
     Ends with 0 when nothing is worse, 1 when something is, 8 when something could not be judged, and 10 when the two
-    are not comparable (other host, size, profile or plan).
+    are not comparable (other host, size, profile or plan, or no point in common). Points are compared with the same
+    points; as --map pairs them; or, when each side has only one, these two.
     """
-    if as_json and as_markdown:
+    if settings["as_json"] and settings["as_markdown"]:
         raise ConfigError("--json and --markdown exclude each other", hint="leave one out")
-    comparison = compare(open_side(a), open_side(b), metrics, parse_tolerance(tolerance))
-    if comparison.differs and not force:
-        raise refuse(list(comparison.differs))
+    wanted = Wanted(settings["metrics"], parse_tolerance(settings["tolerance"]), parse_mapping(settings["mapping"]))
+    comparison = compare(open_side(a), open_side(b), wanted)
     if not comparison.lines:
-        raise ConfigError(
-            "the two have no point in common", hint=f"A has: {', '.join(comparison.only_a[:3]) or 'nothing'}"
-        )
-    if as_json:
+        raise _nothing_in_common(comparison)
+    if comparison.differs and not settings["force"]:
+        raise refuse(list(comparison.differs))
+    if settings["as_json"]:
         click.echo(to_json(comparison), nl=False)
-    elif as_markdown:
+    elif settings["as_markdown"]:
         click.echo(to_markdown(comparison), nl=False)
     else:
         to_console(comparison, Console())
     return int(comparison.exit_code)
+
+
+def _nothing_in_common(comparison: Comparison) -> NotComparableError:
+    sides = (("A", comparison.only_a), ("B", comparison.only_b))
+    points = "; ".join(f"{side} has {', '.join(names[:3]) or 'nothing'}" for side, names in sides)
+    return NotComparableError(
+        f"the two have no point in common: {points}", hint="pair them by a parameter: --map rate=1000:2000"
+    )
+
+
+def parse_mapping(texts: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """`rate=1000:2000` as {"rate": ("1000", "2000")}."""
+    found: dict[str, tuple[str, str]] = {}
+    for text in texts:
+        name, _, values = text.partition("=")
+        ours, colon, theirs = values.partition(":")
+        if not (name and ours and colon and theirs):
+            raise ConfigError(f"--map: found {text!r}, expected NAME=A:B, for example rate=1000:2000")
+        found[name] = (ours, theirs)
+    return found
 
 
 def parse_tolerance(text: str | None) -> float | None:

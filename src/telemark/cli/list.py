@@ -7,11 +7,10 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from telemark.catalog import Scenario, Suite
 from telemark.cli.choosing import load_named
+from telemark.cli.printing import print_table, print_text
 
 
 @click.command("list")
@@ -27,11 +26,8 @@ def command(files: tuple[str, ...], suite_name: str | None, as_json: bool) -> No
         return
     console = Console()
     for suite in suites:
-        console.print(
-            f"[bold]{escape(suite.name)}[/bold]: {escape(suite.title)} ({escape(suite.source)}, {suite.date})"
-        )
-        console.print(_suite_table(suite))
-        console.print()
+        _print_suite(console, suite)
+    print_text(console, "telemark show SUITE/CASE describes a case, telemark run SUITE/CASE runs it.")
 
 
 def _suite_facts(suite: Suite) -> dict[str, Any]:
@@ -56,14 +52,20 @@ def _scenario_facts(scenario: Scenario) -> dict[str, Any]:
 
 
 def _special_needs(scenario: Scenario) -> list[str]:
-    return [name for name, needed in (("jms", scenario.uses_jms), ("ha-pair", scenario.needs_ha)) if needed]
+    return [name for name in (scenario.consumers, "ha-pair" if scenario.needs_ha else None) if name]
 
 
-def _suite_table(suite: Suite) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in ("scenario", "measures", "needs", "published"):
-        table.add_column(column, no_wrap=column == "scenario", justify="right" if column == "published" else "left")
-    for scenario in suite.scenarios:
-        published = str(len(scenario.published)) if scenario.published else "-"
-        table.add_row(scenario.id, scenario.measures, " ".join(_special_needs(scenario)) or "-", published)
-    return table
+def _print_suite(console: Console, suite: Suite) -> None:
+    """The suite's name stands once, above its cases: with it in every row the table would not fit 80 columns."""
+    print_text(console, f"{suite.name}: {suite.title} ({suite.source}, {suite.date})", hanging="  ")
+    rows = [
+        (
+            scenario.name,
+            scenario.measures,
+            " ".join(_special_needs(scenario)) or "-",
+            str(len(scenario.published)) if scenario.published else "-",
+        )
+        for scenario in suite.scenarios
+    ]
+    print_table(console, ("case", "measures", "needs", "published"), rows, right=("published",))
+    console.print()

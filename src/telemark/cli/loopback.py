@@ -22,21 +22,33 @@ PORT = click.IntRange(0, 65_535)
 @click.option("--port", type=PORT, default=1883, show_default=True, help="Port for plain MQTT; 0 takes a free one.")
 @click.option("--tls-port", type=PORT, help="Port for MQTT over TLS.")
 @click.option("--psk-port", type=PORT, help="Port for MQTT over TLS with pre-shared keys; needs --psk-file.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="IP address to listen at.")
-@click.option("--certificate", type=PATH, help="Server certificate for --tls-port; without it one is made.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="IP address to listen on.")
+@click.option("--certificate", type=PATH, help="Server certificate for --tls-port; generated when left out.")
 @click.option("--key", type=PATH, help="Private key of --certificate.")
-@click.option("--certificates", type=click.Path(path_type=Path, file_okay=False), help="Where to make certificates.")
-@click.option("--psk-file", type=PATH, help="Lines `identity:key in hex`.")
+@click.option(
+    "--certificates", type=click.Path(path_type=Path, file_okay=False), help="Folder for generated certificates."
+)
+@click.option("--psk-file", type=PATH, help="File with lines `identity:key`, the key in hex.")
 @click.option("--threads", type=click.IntRange(1, 64), default=1, show_default=True, help="Reactor threads.")
 @click.option("--control-port", type=PORT, default=0, show_default=True, help="HTTP port for counters and faults.")
 @click.option(
-    "--max-queued-messages", type=click.IntRange(0), default=1_000_000, show_default=True, help="0: no limit."
+    "--max-queued-messages",
+    type=click.IntRange(0),
+    default=1_000_000,
+    show_default=True,
+    help="Messages that may wait for one session; 0: no limit.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Chooses which messages faults hit.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed that chooses which messages the faults hit.",
+)
 @click.option(
     "--fault", "faults", multiple=True, metavar="FAULT", help="For example drop=100 or stall=1@3; repeatable."
 )
-@click.option("--json", "as_json", is_flag=True, help="Only the line with the ports; nothing for people.")
+@click.option("--json", "as_json", is_flag=True, help="Print only the line with the ports.")
 def command(**options: Any) -> None:
     """Run the built-in server until Ctrl-C.
 
@@ -85,5 +97,6 @@ def _certificate(options: dict[str, Any], stack: ExitStack) -> tuple[Path, Path]
         return options["certificate"], options["key"]
     folder = options["certificates"] or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="telemark-")))
     made = make_certificates(folder)
-    click.echo(f"devices trust the server with the CA {made.ca}", err=True)
+    if not options["as_json"]:
+        click.echo(f"devices trust the server with the CA {made.ca}", err=True)
     return made.server, made.server_key

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from telemark.cli.printing import tell
 from telemark.errors import ConfigError, ExitCode
 from telemark.report import console, html, json_card, junit, markdown
 from telemark.report.build import build_report
@@ -18,8 +19,12 @@ BY_SUFFIX = {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json"
 
 @click.command("report")
 @click.argument("campaigns", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write; its ending chooses the form.")
-@click.option("--format", "form", type=click.Choice(FORMATS), help="Form, when the file's ending does not say it.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="File to write; its extension chooses the format."
+)
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), help="Format, when the file's extension does not tell it."
+)
 @click.option("--title", default="", help="Title of the report; default: the names of the campaigns.")
 def command(campaigns: tuple[Path, ...], output: Path | None, form: str | None, title: str) -> int:
     """Show the score card of CAMPAIGNS (folders that `telemark run` made): on the terminal, or as a file.
@@ -46,7 +51,7 @@ def chosen_form(output: Path | None) -> str:
         return BY_SUFFIX[output.suffix.lower()]
     except KeyError:
         raise ConfigError(
-            f"--output: {output.name!r} does not say which form, expected an ending of {', '.join(BY_SUFFIX)}",
+            f"--output: {output.name!r} does not tell the format, expected the extension {', '.join(BY_SUFFIX)}",
             hint=f"or name it: --format {'|'.join(FORMATS)}",
         ) from None
 
@@ -72,12 +77,12 @@ def deliver(text: str, output: Path | None) -> None:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"--output: {output} cannot be written: {error.strerror}") from error
-    click.echo(f"wrote {output} ({len(text.encode()) / 1e6:.1f} MB)", err=True)
+    tell(f"wrote {output} ({len(text.encode()) / 1e6:.1f} MB)")
 
 
 def tell_problems(problems: tuple[Problem, ...]) -> None:
     """Say on stderr which folders are missing from the report."""
     for problem in problems:
-        click.echo(f"not shown: {problem.folder}: {problem.message}", err=True)
+        tell(f"not shown: {problem.folder}: {problem.message}")
         if problem.hint:
-            click.echo(f"hint: {problem.hint}", err=True)
+            tell(f"hint: {problem.hint}")

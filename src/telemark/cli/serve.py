@@ -20,7 +20,7 @@ def command(folder: Path, port: int) -> int:
     Listens on 127.0.0.1 only, reads only, and starts nothing. Ctrl-C ends it.
     """
     if not folder.is_dir():
-        raise DataError(f"{folder}: expected a folder of campaigns, found none", hint="`telemark run` makes ./runs")
+        raise DataError(f"{folder}: expected a folder of campaigns, found none", hint="`telemark run` creates ./runs")
     server = make_server(folder, port)
     click.echo(f"serving {folder} at {server.url} (Ctrl-C ends it)", err=True)
     try:

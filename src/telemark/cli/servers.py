@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 
+from telemark.cli.printing import print_table, print_text
 from telemark.errors import ConfigError
 from telemark.servers import registry
 from telemark.servers.contract import CAPABILITIES
@@ -27,7 +27,7 @@ def command(context: click.Context, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     else:
-        print_table(rows)
+        print_rows(rows)
 
 
 @command.command()
@@ -55,16 +55,14 @@ def describe(name: str) -> dict[str, Any]:
     }
 
 
-def print_table(rows: list[dict[str, Any]]) -> None:
+def print_rows(rows: list[dict[str, Any]]) -> None:
     """The list for people."""
-    table = Table(box=None, pad_edge=False)
-    for title in ("server", "version", "here", "capabilities"):
-        table.add_column(title, no_wrap=title != "capabilities")
-    for row in rows:
-        here = "yes" if row["available"] else "no"
-        table.add_row(row["name"], row["version"] or "-", here, ", ".join(row["capabilities"]))
+    cells = [
+        (row["name"], row["version"] or "-", "yes" if row["available"] else "no", ", ".join(row["capabilities"]))
+        for row in rows
+    ]
     console = Console()
-    console.print(table)
+    print_table(console, ("server", "version", "here", "capabilities"), cells, wrap="capabilities")
     for row in rows:
         if not row["available"]:
-            console.print(f"{row['name']}: {row['how_to_get']}", highlight=False)
+            print_text(console, f"{row['name']}: {row['how_to_get']}", hanging="  ")

@@ -1,19 +1,24 @@
-"""What the runner needs of back-end consumers that are not MQTT devices.
+"""What a kind of back-end consumers must offer.
 
-Such consumers live in processes of their own, take part in the rendezvous, and leave the same delivery rows as
-the engine in the run folder. The order of calls is start, go, stop; the others may come at any time between.
+Such consumers are not MQTT devices. They live in processes of their own, take part in the rendezvous, and leave the
+same delivery rows as the engine in the run folder.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from telemark.model.plan import ConsumerPlan
 
 CONSUMER_PROCESS = 1000  # the first consumer's number in the `process` column of counters
 
 
 class BackendConsumers(Protocol):
-    """The consumers of one run."""
+    """The consumers of one run. The order of calls is start, go, stop; the others may come at any time between."""
 
     def start(self) -> None:
         """Connect and subscribe everything; returns when every subscription stands.
@@ -54,3 +59,17 @@ class BackendConsumers(Protocol):
     def stop(self) -> None:
         """End in order, record the rest, leave no process. Safe to call twice and after a failure."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerKind(ConsumerPlan):
+    """A kind of consumers: its part of the plan with its needs and words, and the consumers of a run made of it."""
+
+    @abstractmethod
+    def make(self, access: Any, folder: Path) -> BackendConsumers:
+        """The consumers of one run, not started yet.
+
+        Args:
+            access: what the server adapter's `access(kind)` returned: how to reach the server.
+            folder: the run folder, for rows and logs.
+        """

@@ -6,28 +6,23 @@ of the whole run. Rates, windows and limits are shared out by the number of publ
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil, gcd
 
 from telemark.errors import ConfigError, RequirementError
-from telemark.model.plan import Endpoint, EnginePlan, Group, ListenerPlan, Load, RunPlan, Step
+from telemark.host.limits import HostLimits
+from telemark.host.ports import is_loopback
+from telemark.model.plan import Endpoint, EnginePlan, Group, Idle, ListenerPlan, LoadShape, RunPlan
+from telemark.model.plan.engine import LARGEST_PACKET
+from telemark.model.shares import share_out
 
-RESERVED_FILES = 100  # of a process: its own libraries, pipes and record files
 PORT_USE = 0.9  # share of the ephemeral ports a plan may count on: closed sockets linger
+# Linux gives connections the even ports first. When those are used up, every further connect looks through all of them:
+# 128,000 devices from one address slowed down from thousands a second to 130 at the 14,116th connection to each server.
+EASY_PORT_USE = 0.45
 
-
-@dataclass(frozen=True, slots=True)
-class HostLimits:
-    """What one host allows; `telemark.catalog.host.read_limits` reads it."""
-
-    open_files: int = 1024  # of one process, after raising the soft limit to the hard one
-    source_ports: int = 28_232  # ephemeral ports of one source address
-
-    def devices_per_process(self) -> int:
-        """Connections one engine process can hold."""
-        return max(1, self.open_files - RESERVED_FILES)
+PACKET_HEADERS = 128 << 10  # bytes of topic and properties around a message
 
 
 def device_count(plan: RunPlan) -> int:
@@ -45,55 +40,150 @@ def processes_needed(plan: RunPlan, limits: HostLimits) -> int:
     return max(1, ceil(device_count(plan) / limits.devices_per_process()))
 
 
-def slice_plan(  # noqa: PLR0913 - keywords, each another decision of the caller
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A host that engine processes run on, and whom they may play there."""
+
+    host: str = ""  # its name in the bed file; empty: this host
+    limits: HostLimits = field(default_factory=HostLimits)
+    publishers: bool = True  # groups that publish, whatever else they do
+    subscribers: bool = True  # groups that only subscribe, or only connect
+    source_addresses: tuple[str, ...] = ()  # for groups that name none themselves
+
+    def plays(self, group: Group) -> bool:
+        """Whether devices of the group may be here."""
+        return self.publishers if group.publish else self.subscribers
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPlan:
+    """An engine process: what it does and where."""
+
+    host: str
+    plan: EnginePlan
+
+
+def place_plan(  # noqa: PLR0913 - keywords, each another decision of the caller
     plan: RunPlan,
     endpoints: Mapping[str, Endpoint],
     *,
     run: str,
-    limits: HostLimits,
+    places: Sequence[Place],
     processes: int = 0,
     threads: int = 1,
-) -> tuple[EnginePlan, ...]:
-    """One EnginePlan per process.
+) -> tuple[PlacedPlan, ...]:
+    """One EnginePlan per process, spread evenly over the hosts that may play each group.
 
     Args:
         plan: the point to run.
         endpoints: address and TLS facts of every listener the plan names, from the server adapter.
         run: name of the run.
-        limits: of the host the processes run on.
-        processes: how many to use; 0 for as few as the file limit allows. Never fewer than it demands.
+        places: the hosts, with the limits of their processes.
+        processes: how many to use on each; 0 for as few as the file limit allows. Never fewer than it demands.
         threads: reactor threads of each process.
 
     Raises:
-        ConfigError: an endpoint the groups name is not among the server's.
+        ConfigError: an endpoint the groups name is not among the server's, or no host may play a group.
         RequirementError: a remote address needs more connections than one source address has ports.
     """
     _refuse_missing(plan, endpoints)
-    count = max(processes, processes_needed(plan, limits))
-    groups = with_source_addresses(plan.groups, endpoints, limits)
-    parts = [_cut_group(group, plan.load, count, position) for position, group in enumerate(groups)]
-    slices = [tuple(stretches[process] for stretches in parts) for process in range(count)]
-    slices = [tuple(group for group in members if group.count) for members in slices]
-    slices = [members for members in slices if members]
-    loads = share_load(plan.load, [_publishers(members) for members in slices])
+    plan = spread(plan, endpoints)
+    slots = _slots(plan, places, processes)
+    slices = _cut(plan, slots)
+    placed = [(place, members) for place, members in zip(slots, slices, strict=True) if members]
+    addressed = _with_addresses(placed, endpoints)
+    publishers = [_publishers(members) for members in addressed]
+    loads = share_load(plan.load, publishers)
+    senders = plan.load.senders(publishers)
     secured = {listener.name: listener for listener in plan.listeners}
     total = device_count(plan)
     return tuple(
-        EnginePlan(
-            run=run,
-            process=process,
-            seed=plan.seed + process,
-            endpoints=_resolve(members, endpoints, secured),
-            groups=members,
-            load=loads[process],
-            threads=threads,
-            connect_rate=plan.connect_rate * _devices(members) / total,
-            connect_parallel=max(1, round(plan.connect_parallel * _devices(members) / total)),
-            send_for_s=plan.phases.warmup_s + plan.phases.measure_s,
-            relay_credits=plan.load.shape == "windowed" and len(slices) > 1,
+        PlacedPlan(
+            place.host,
+            EnginePlan(
+                run=run,
+                process=process,
+                seed=plan.seed + process,
+                endpoints=_resolve(members, endpoints, secured),
+                groups=members,
+                load=loads[process],
+                slot=senders.index(process) if process in senders else 0,
+                slots=max(1, len(senders)),
+                threads=threads,
+                connect_rate=plan.connect_rate * _devices(members) / total,
+                connect_parallel=max(1, round(plan.connect_parallel * _devices(members) / total)),
+                send_for_s=plan.phases.warmup_s + plan.phases.measure_s,
+                relay_credits=plan.load.closed_loop and len(placed) > 1,
+                max_packet_size=_largest_packet(plan),
+            ),
         )
-        for process, members in enumerate(slices)
+        for process, ((place, _), members) in enumerate(zip(placed, addressed, strict=True))
     )
+
+
+def address_name(listener: str, number: int) -> str:
+    """Name of the endpoint that is a listener's address of this number, from 0; the first has the listener's name."""
+    return f"{listener}#{number + 1}" if number else listener
+
+
+def spread(plan: RunPlan, endpoints: Mapping[str, Endpoint]) -> RunPlan:
+    """The plan with every address of a listener where its groups name the listener: devices take them in turn."""
+    groups = tuple(
+        replace(group, endpoints=tuple(each for name in group.endpoints for each in _addresses_of(name, endpoints)))
+        for group in plan.groups
+    )
+    return replace(plan, groups=groups)
+
+
+def _addresses_of(listener: str, endpoints: Mapping[str, Endpoint]) -> list[str]:
+    return [name for name in endpoints if name.partition("#")[0] == listener] or [listener]
+
+
+def _slots(plan: RunPlan, places: Sequence[Place], processes: int) -> list[Place]:
+    """The host of every process, each host as often as its share of the devices demands."""
+    devices = dict.fromkeys(range(len(places)), 0)
+    for group in plan.groups:
+        able = [number for number, place in enumerate(places) if place.plays(group)]
+        if not able:
+            role = "publishers" if group.publish else "subscribers"
+            raise ConfigError(f"group {group.name}: no host has the role {role}", hint=f"give a host the role {role}")
+        for number in able:
+            devices[number] += ceil(group.count / len(able))
+    counts = [
+        max(processes, ceil(devices[number] / place.limits.devices_per_process())) if devices[number] else 0
+        for number, place in enumerate(places)
+    ]
+    return [place for place, count in zip(places, counts, strict=True) for _ in range(count)]
+
+
+def _cut(plan: RunPlan, slots: Sequence[Place]) -> list[tuple[Group, ...]]:
+    """The groups each process plays."""
+    slices: list[list[Group]] = [[] for _ in slots]
+    for position, group in enumerate(plan.groups):
+        able = [number for number, place in enumerate(slots) if place.plays(group)]
+        for number, part in zip(able, _cut_group(group, plan.load, len(able), position), strict=True):
+            slices[number] += [part] if part.count else []
+    return [tuple(members) for members in slices]
+
+
+def _with_addresses(
+    placed: Sequence[tuple[Place, tuple[Group, ...]]], endpoints: Mapping[str, Endpoint]
+) -> list[tuple[Group, ...]]:
+    """Every process's groups with the source addresses of its host."""
+    of_host: dict[str, list[Group]] = {}
+    for place, members in placed:
+        of_host.setdefault(place.host, []).extend(members)
+    return [
+        with_source_addresses(members, endpoints, place.limits, place.source_addresses, of_host[place.host])
+        for place, members in placed
+    ]
+
+
+def _largest_packet(plan: RunPlan) -> int:
+    """Room for the largest message of the plan; devices of other processes send some of those received here."""
+    messages = [group.publish for group in plan.groups if group.publish]
+    largest = max((message.size_max or message.size for message in messages), default=0)
+    return max(LARGEST_PACKET, largest + PACKET_HEADERS)
 
 
 def _devices(groups: Sequence[Group]) -> int:
@@ -117,7 +207,7 @@ def _resolve(
     groups: Sequence[Group], endpoints: Mapping[str, Endpoint], asked: Mapping[str, ListenerPlan]
 ) -> tuple[Endpoint, ...]:
     names = dict.fromkeys(name for group in groups for name in group.endpoints)
-    return tuple(_with_security(name, endpoints[name], asked.get(name)) for name in names)
+    return tuple(_with_security(name, endpoints[name], asked.get(name.partition("#")[0])) for name in names)
 
 
 def _with_security(name: str, endpoint: Endpoint, asked: ListenerPlan | None) -> Endpoint:
@@ -131,9 +221,9 @@ def _with_security(name: str, endpoint: Endpoint, asked: ListenerPlan | None) ->
     return replace(endpoint, tls=tls)
 
 
-def _cut_group(group: Group, load: Load, processes: int, position: int) -> list[Group]:
+def _cut_group(group: Group, load: LoadShape, processes: int, position: int) -> list[Group]:
     """The stretch of a group each process plays; a stretch may be empty."""
-    unit = _unit(group, load)
+    unit = load.unit(group.count) if group.publish else 1
     shares = share_out(group.count // unit, [1] * processes)
     # Small groups start at another process each, so that one subscriber and one publisher do not share the first.
     turn = position % processes
@@ -144,18 +234,6 @@ def _cut_group(group: Group, load: Load, processes: int, position: int) -> list[
         stretches.append(stretch(group, offset, units * unit))
         offset += units * unit
     return stretches
-
-
-def _unit(group: Group, load: Load) -> int:
-    """Devices that must stay together: a whole partition of batched load, else one."""
-    if load.shape != "batched" or not group.publish or load.partitions <= 1:
-        return 1
-    if group.count % load.partitions:
-        raise ConfigError(
-            f"group {group.name}: {group.count} publishers do not divide into {load.partitions} equal partitions",
-            hint="choose a number of publishers that is a multiple of the partition",
-        )
-    return group.count // load.partitions
 
 
 def stretch(group: Group, offset: int, count: int) -> Group:
@@ -175,75 +253,71 @@ def stretch(group: Group, offset: int, count: int) -> Group:
     )
 
 
-def share_out(total: int, weights: Sequence[int]) -> list[int]:
-    """Whole shares of `total` in proportion to the weights; they add up to it exactly."""
-    whole = sum(weights)
-    if not whole:
-        return [0] * len(weights)
-    ends, seen = [], 0
-    for weight in weights:
-        seen += weight
-        ends.append(total * seen // whole)
-    return [end - start for start, end in zip([0, *ends], ends, strict=False)]
-
-
-def share_load(load: Load, publishers: Sequence[int]) -> list[Load]:
-    """The part of the load each process carries; a process without publishers is idle."""
-    total = sum(publishers)
-    senders = [process for process, count in enumerate(publishers) if count]
-    windows = share_out(load.window, publishers)
-    limits = share_out(load.limit, publishers) if load.limit is not None else [None] * len(publishers)
-    shares: list[Load] = []
-    for process, count in enumerate(publishers):
-        if not count or (load.shape == "every" and process != senders[0]):
-            shares.append(Load())
-            continue
-        part = count / total
-        shares.append(
-            replace(
-                load,
-                rate=load.rate * part,
-                partitions=max(1, round(load.partitions * part)),
-                window=windows[process],
-                burst_rate=load.burst_rate * part,
-                steps=tuple(Step(step.seconds, step.rate * part) for step in load.steps),
-                limit=limits[process],
-                slot=senders.index(process),
-                slots=len(senders),
-            )
-        )
-    return shares
+def share_load(load: LoadShape, publishers: Sequence[int]) -> list[LoadShape]:
+    """The part of the load each process carries; a process that does not send is idle."""
+    senders = load.senders(publishers)
+    return [load.share(process, publishers) if process in senders else Idle() for process in range(len(publishers))]
 
 
 def with_source_addresses(
-    groups: tuple[Group, ...], endpoints: Mapping[str, Endpoint], limits: HostLimits
+    groups: tuple[Group, ...],
+    endpoints: Mapping[str, Endpoint],
+    limits: HostLimits,
+    own: tuple[str, ...] = (),
+    together: Sequence[Group] | None = None,
 ) -> tuple[Group, ...]:
-    """Spread devices over several 127.0.0.0/8 source addresses when one has too few ports for them."""
-    needed = addresses_needed(groups, limits)
-    if needed <= 1:
-        return groups
+    """Groups that name no source addresses get those of their host, or 127.0.0.0/8 when one has too few ports.
+
+    Args:
+        groups: of one process.
+        endpoints: the server's addresses.
+        limits: of the host.
+        own: the host's addresses, from the bed file or `--source-addresses`.
+        together: the groups of all processes of the host; `groups` alone when None.
+    """
+    all_groups = groups if together is None else together
+    needed = addresses_needed(all_groups, limits, endpoints)
+    named = min((_usable(len(group.source_addresses or own), group) for group in all_groups), default=0)
     hosts = {endpoints[name].host for group in groups for name in group.endpoints}
     remote = sorted(host for host in hosts if not is_loopback(host))
-    if remote and not all(group.source_addresses for group in groups):
+    if remote and needed > max(1, named):
         raise RequirementError(
-            f"{_devices(groups)} connections to {', '.join(remote)} need {needed} source addresses, "
-            f"one has {limits.source_ports} ports",
-            hint="widen net.ipv4.ip_local_port_range, or give the host more addresses and name them in the group",
+            f"{_devices(all_groups)} connections to {', '.join(remote)} need {needed} source addresses, "
+            f"one has {limits.source_ports} ports and {max(1, named)} may be used",
+            hint="widen net.ipv4.ip_local_port_range, or give the host more addresses and name them",
         )
+    if not remote and not own:
+        needed = addresses_needed(all_groups, limits, endpoints, EASY_PORT_USE)
+    if needed <= 1 and not own:
+        return groups
     return tuple(
-        group if group.source_addresses else replace(group, source_addresses=_loopback_addresses(group, needed))
+        group if group.source_addresses else replace(group, source_addresses=own or _loopback_addresses(group, needed))
         for group in groups
     )
 
 
-def addresses_needed(groups: Sequence[Group], limits: HostLimits) -> int:
-    """Source addresses it takes so that no listener sees more connections from one than it has ports."""
-    connections: dict[str, float] = {}
+def _usable(addresses: int, group: Group) -> int:
+    """Addresses that one listener sees: both are taken in turn by {index}, so common divisors pair the same ones."""
+    return addresses // gcd(addresses, len(group.endpoints)) if addresses else 0
+
+
+def addresses_needed(
+    groups: Sequence[Group],
+    limits: HostLimits,
+    endpoints: Mapping[str, Endpoint] | None = None,
+    use: float = PORT_USE,
+) -> int:
+    """Source addresses it takes so that no listener sees more connections from one than it has ports.
+
+    Where the endpoints are known, listeners at the same address and port count as one.
+    """
+    connections: dict[tuple[str, int], float] = {}
     for group in groups:
         for name in group.endpoints:
-            connections[name] = connections.get(name, 0.0) + group.count / len(group.endpoints)
+            place = (endpoints[name].host, endpoints[name].port) if endpoints else (name, 0)
+            connections[place] = connections.get(place, 0.0) + group.count / len(group.endpoints)
     busiest = max(connections.values(), default=0.0)
-    return max(1, ceil(busiest / (limits.source_ports * PORT_USE)))
+    return max(1, ceil(busiest / (limits.source_ports * use)))
 
 
 def _loopback_addresses(group: Group, needed: int) -> tuple[str, ...]:
@@ -251,11 +325,3 @@ def _loopback_addresses(group: Group, needed: int) -> tuple[str, ...]:
     while gcd(needed, len(group.endpoints)) != 1:
         needed += 1
     return tuple(f"127.1.{number // 250}.{number % 250 + 1}" for number in range(needed))
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address is this host's own 127.0.0.0/8 (or its name)."""
-    try:
-        return ipaddress.ip_address(host) in ipaddress.ip_network("127.0.0.0/8")
-    except ValueError:
-        return host == "localhost"

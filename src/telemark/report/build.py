@@ -8,13 +8,14 @@ from pathlib import Path
 
 from telemark import __version__
 from telemark.report import facts, searches, side_by_side
-from telemark.report.cases import CaseFacts, case_facts, suite_title
-from telemark.report.charts import figures, spread
+from telemark.report.charts import beside, figures, spread
 from telemark.report.charts.over_time import time_charts
+from telemark.report.flame import profile_of
 from telemark.report.format import one_line
 from telemark.report.model import (
     CampaignView,
     Chart,
+    Judgement,
     Notice,
     Outcome,
     Problem,
@@ -25,10 +26,12 @@ from telemark.report.model import (
     SuiteView,
     Table,
 )
-from telemark.report.published import published_table
+from telemark.report.published import pairs_table, published_table
 from telemark.report.rows import score_row
 from telemark.report.run_tables import run_tables
-from telemark.report.source import CampaignSource, RunSource, open_campaigns
+from telemark.report.source import CampaignSource, RunSource, open_campaigns, problem_of
+from telemark.store.documents import reading as store_reading
+from telemark.store.documents.search import SearchRecord, read_searches
 
 Shown = tuple[RunSource, ScoreRow]
 
@@ -49,10 +52,16 @@ def build_report(paths: Iterable[Path], title: str = "") -> Report:
 
 
 def _campaign(prefix: str, source: CampaignSource, problems: list[Problem]) -> CampaignView:
-    shown = [(run, row) for run in source.runs if (row := _try_row(run, problems))]
+    records = _searches(source, problems)
+    points = {run.name: run.point for run in source.runs if run.point is not None}
+    tried = searches.judge_tries(records, points)
+    shown = [(run, row) for run in source.runs if (row := _row_of(run, tried.get(run.name), problems))]
     runs = [run for run, _ in shown]
     rows = [row for _, row in shown]
-    found = searches.read_searches(source.folder)
+    published = {run.name: run.case.published for run in source.runs if records}
+    found = tuple(
+        searches.search_view(f"{prefix}p{number}", each, points, published) for number, each in enumerate(records)
+    )
     suites = tuple(
         _suite(f"{prefix}s{number}", suite, [item for item in shown if item[1].suite == suite])
         for number, suite in enumerate(dict.fromkeys(row.suite for row in rows))
@@ -60,26 +69,33 @@ def _campaign(prefix: str, source: CampaignSource, problems: list[Problem]) -> C
     return CampaignView(
         id=prefix,
         name=source.name,
-        verdict=worst(row.verdict for row in rows),
+        # A search is meant to find rates that fail: its verdict is whether it found the peak.
+        verdict=worst(search.verdict for search in found) if found else worst(row.verdict for row in rows),
         counts={outcome: sum(row.verdict == outcome for row in rows) for outcome in ("pass", "fail", "no verdict")},
+        searches=found,
         host=facts.host_facts(runs),
         trust=facts.trust_facts(runs, rows),
         notices=_common_notices(rows),
         suites=suites,
-        tables=_campaign_tables(prefix, source, rows, found),
+        tables=_campaign_tables(prefix, source, rows),
         charts=tuple(
             chart
-            for chart in (*searches.tries_charts(prefix, found), *side_by_side.server_charts(prefix, runs))
-            if chart.has_data
+            for chart in (*map(searches.tries_chart, found), *side_by_side.server_charts(prefix, runs))
+            if chart.has_data and not figures.is_single_number(chart)
         ),
     )
 
 
-def _campaign_tables(
-    prefix: str, source: CampaignSource, rows: Sequence[ScoreRow], found: Sequence[searches.Result]
-) -> tuple[Table, ...]:
+def _searches(source: CampaignSource, problems: list[Problem]) -> Sequence[SearchRecord]:
+    found = read_searches(source.folder)
+    if isinstance(found, store_reading.Problem):
+        problems.append(problem_of(source.folder, found.error()))
+        return ()
+    return found
+
+
+def _campaign_tables(prefix: str, source: CampaignSource, rows: Sequence[ScoreRow]) -> tuple[Table, ...]:
     tables = (
-        searches.peaks_table(prefix, found),
         side_by_side.servers_table(prefix, rows),
         side_by_side.repeats_table(prefix, source.comparison),
         side_by_side.scaling_table(prefix, source.scaling),
@@ -95,10 +111,10 @@ def worst(outcomes: Iterable[Outcome]) -> Outcome:
     return "pass" if found == {"pass"} else "no verdict"
 
 
-def _try_row(run: RunSource, problems: list[Problem]) -> ScoreRow | None:
+def _row_of(run: RunSource, tried: Judgement | None, problems: list[Problem]) -> ScoreRow | None:
     """The run's row; a run.json whose fields have unexpected forms becomes a problem."""
     try:
-        return score_row(run, case_facts(str(run.facts.get("suite")), str(run.facts.get("scenario"))))
+        return score_row(run, tried)
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         message = f"a field of run.json or of its results has an unexpected form: {one_line(error)}"
         problems.append(Problem(run.name, message, "was it written by another program?"))
@@ -106,35 +122,39 @@ def _try_row(run: RunSource, problems: list[Problem]) -> ScoreRow | None:
 
 
 def _suite(prefix: str, suite: str, shown: Sequence[Shown]) -> SuiteView:
-    cases = {row.name: case_facts(suite, row.name) for _, row in shown}
     scenarios = tuple(
-        _scenario(f"{prefix}n{number}", name, case, [item for item in shown if item[1].name == name])
-        for number, (name, case) in enumerate(cases.items())
+        _scenario(f"{prefix}n{number}", name, [item for item in shown if item[1].name == name])
+        for number, name in enumerate(dict.fromkeys(row.name for _, row in shown))
     )
     drawn = figures.suite_figures(suite, prefix, [run for run, _ in shown])
-    title = suite_title(list(cases.values()), suite)
+    title = next((run.case.suite_title for run, _ in shown if run.case.suite_title), suite)
     return SuiteView(prefix, suite, title, scenarios, drawn.charts, drawn.tables)
 
 
-def _scenario(prefix: str, name: str, case: CaseFacts, shown: Sequence[Shown]) -> ScenarioView:
-    drawn = figures.scenario_figures(shown[0][1].suite, prefix, [run for run, _ in shown])
-    published = published_table(f"{prefix}-published", case)
+def _scenario(prefix: str, name: str, shown: Sequence[Shown]) -> ScenarioView:
+    runs = [run for run, _ in shown]
+    case = runs[0].case
+    drawn = figures.scenario_figures(shown[0][1].suite, prefix, runs)
+    rows = tuple(row for _, row in shown)
+    beside = (pairs_table(f"{prefix}-beside", shown), published_table(f"{prefix}-published", runs))
     return ScenarioView(
         id=prefix,
         name=name,
         title=case.title,
-        description=case.description,
+        description=case.about or case.title,
         source=case.source,
-        rows=tuple(row for _, row in shown),
+        rows=rows,
         charts=drawn.charts,
-        tables=(*drawn.tables, *([published] if published.rows else [])),
+        tables=(*drawn.tables, *(table for table in beside if table.rows)),
         runs=tuple(_run(f"{prefix}r{number}", run, row) for number, (run, row) in enumerate(shown)),
     )
 
 
 def _run(prefix: str, run: RunSource, row: ScoreRow) -> RunView:
-    measures = ("connect",) if row.measured == "connect" else ("latency", "service_time")
-    percentiles = spread.percentile_chart([("", run)], f"{prefix}-percentiles", measures)
+    measures = ("connect",) if row.statistics == "connect" else ("latency", "service_time")
+    percentiles = beside.with_percentiles(
+        spread.percentile_chart([("", run)], f"{prefix}-percentiles", measures), [run], row.statistics
+    )
     over_time = time_charts(run, prefix)
     charts: tuple[Chart, ...] = (*over_time[:2], percentiles, *over_time[2:])
     title = " ".join(part for part in (row.server, row.server_version, one_line(row.point)) if part)
@@ -145,6 +165,7 @@ def _run(prefix: str, run: RunSource, row: ScoreRow) -> RunView:
         facts=facts.run_facts(run),
         charts=tuple(chart for chart in charts if chart.has_data),
         tables=run_tables(prefix, run),
+        profile=profile_of(run),
     )
 
 

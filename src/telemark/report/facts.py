@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from telemark.report import format as fmt
+from telemark.report.limiting_side import bottleneck_fact
 from telemark.report.model import Fact, ScoreRow
-from telemark.report.notices import ENOUGH_HEADROOM
 from telemark.report.source import RunSource
+from telemark.verdicts import limits
 
 
 def _each(values: Iterable[Any], limit: int = 120) -> str:
@@ -44,7 +46,7 @@ def host_facts(runs: Sequence[RunSource]) -> tuple[Fact, ...]:
 
 
 def _server(server: Mapping[str, Any]) -> str:
-    return f"{server.get('name')} {server.get('version') or ''} ({server.get('profile') or 'no profile'})"
+    return f"{server.get('name')} {server.get('version') or ''} ({server.get('profile') or 'storage not known'})"
 
 
 def _profile(server: Mapping[str, Any]) -> str:
@@ -85,15 +87,22 @@ def _engine(rows: Sequence[ScoreRow]) -> Fact:
         )
     if unknown:
         return Fact("engine", f"not known for {unknown} of {len(rows)} runs", "caution")
-    return Fact("engine", "was never the bottleneck", "pass")
+    near = sum((row.values.get("engine_headroom") or math.inf) < limits.ENOUGH_HEADROOM for row in rows)
+    if near:
+        return Fact("engine", f"near its limit in {near} of {len(rows)} runs: it may show in the numbers", "caution")
+    return Fact("engine", "was never near its own limit", "pass")
 
 
 def _headroom(rows: Sequence[ScoreRow]) -> Fact:
-    known = [row.headroom for row in rows if row.headroom is not None]
+    known = [found for row in rows if (found := row.values.get("engine_headroom")) is not None]
     if not known:
-        return Fact("engine headroom", "not known: this host was not calibrated (`telemark calibrate`)", "caution")
+        return Fact(
+            "engine headroom",
+            "not known: neither samples of the engine nor a fitting calibration",
+            "caution",
+        )
     lowest = min(known)
-    tone = "pass" if lowest >= ENOUGH_HEADROOM else "caution"
+    tone = "pass" if lowest >= limits.ENOUGH_HEADROOM else "caution"
     missing = f"; not known for {len(rows) - len(known)} runs" if len(known) < len(rows) else ""
     used = f"the engine was at {1 / lowest:.0%} of what it can do here" if lowest > 0 else "none"
     return Fact("engine headroom", f"{fmt.ratio(lowest)} at least: {used}{missing}", tone)
@@ -125,7 +134,7 @@ def _cpus(cpus: Any) -> str:
 
 
 def _integrity(rows: Sequence[ScoreRow]) -> Fact:
-    inexact = sum(row.integrity_exact is False for row in rows)
+    inexact = sum(row.values.get("integrity_exact") is False for row in rows)
     if inexact:
         return Fact("counting", f"loss is an upper bound in {inexact} of {len(rows)} runs", "caution")
     return Fact("counting", "every message is a row: lost, duplicate and reordered are exact")
@@ -153,6 +162,7 @@ def run_facts(run: RunSource) -> tuple[Fact, ...]:
         Fact("owed / lost", f"{fmt.count(point.get('owed'))} / {fmt.count(point.get('lost'))}"),
         Fact("CPU per message", fmt.time_us(point.get("server_cpu_us_per_message"))),
         Fact("memory per connection", fmt.size_bytes(point.get("server_bytes_per_connection"))),
+        bottleneck_fact(run),
         Fact("steady", {True: "yes", False: "no"}.get(point.get("steady"), "not known")),  # type: ignore[arg-type]
         Fact("seed", str(facts.get("seed", fmt.MISSING))),
     )

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal
+from functools import partial
+
+from telemark.model.columns import POINTS, Unit, between_hosts
 
 MISSING = "\u2013"
-
-Unit = Literal["rate", "us", "bytes", "cores", "count", "ratio", "percent", "seconds", "per_second", "text"]
 
 
 def is_missing(value: object) -> bool:
@@ -111,37 +111,47 @@ def count(value: float | None) -> str:
     return number(value)
 
 
+_WRITERS: dict[Unit, Callable[[float | None], str]] = {
+    "us": time_us,
+    "ns": lambda value: time_us(None if value is None else value / 1000),
+    "seconds": seconds,
+    "messages_per_second": rate,
+    "connections_per_second": connection_rate,
+    "bytes": size_bytes,
+    "cores": cores,
+    "share": percent,
+    "ratio": ratio,
+    "count": count,
+}
+
+
 def value_in(unit: Unit, value: float | None) -> str:
-    """Write a value in one of the units the report knows."""
-    writers: dict[str, Callable[[float | None], str]] = {
-        "rate": rate,
-        "us": time_us,
-        "bytes": size_bytes,
-        "cores": cores,
-        "count": count,
-        "ratio": ratio,
-        "percent": percent,
-        "seconds": seconds,
-        "per_second": connection_rate,
-    }
-    writer = writers.get(unit)
-    return writer(value) if writer else (MISSING if value is None else str(value))
+    """A value with its unit, in the form that reads best."""
+    writer = _WRITERS.get(unit)
+    return writer(value) if writer else (MISSING if value is None else one_line(value))
 
 
-def unit_of(metric: str) -> Unit:
-    """The unit of a column of the points table, by its name."""
-    special: dict[str, Unit] = {"connect_rate": "per_second", "engine_headroom": "ratio"}
-    if metric in special:
-        return special[metric]
-    if metric.endswith(("_us", "_us_per_message")):
-        return "us"
-    if metric.endswith(("busy_max", "busy_mean", "steal_mean")):
-        return "percent"
-    if "bytes" in metric:
-        return "bytes"
-    if metric.endswith("_rate"):
-        return "rate"
-    return "cores" if "cores" in metric else "count"
+def in_column(unit: Unit, value: float | None) -> str:
+    """A value as short as a column of the score card wants it: times in bare milliseconds, counts as 1.8K."""
+    writers = {"us": milliseconds, "count": short}
+    return writers[unit](value) if unit in writers else value_in(unit, value)
+
+
+def point_value(name: str, value: float | None, error: float = 0.0) -> str:
+    """A value of a column of the points table, with its unit; the name may come from a stranger's file."""
+    column = POINTS.find(name)
+    unit: Unit = column.unit if column else "count"
+    return uncertain(partial(value_in, unit), value, error if between_hosts(name) else 0.0)
+
+
+def uncertain(write: Callable[[float | None], str], value: float | None, error: float) -> str:
+    """A value that may be off by `error`: "< error" when it is below that, else without digits that mean nothing."""
+    if not error or value is None or is_missing(value):
+        return write(value)
+    step = 10.0 ** math.floor(math.log10(error))
+    if value <= error:
+        return f"< {write(math.ceil(error / step * 10) * step / 10)}"
+    return write(round(value / step) * step)
 
 
 def one_line(text: object, limit: int = 200) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
-from telemark.report import format as fmt
-from telemark.report.model import CampaignView, Judgement, Report, ScoreRow
+from telemark.report import card
+from telemark.report.model import CampaignView, Judgement, Report, ScoreRow, SearchView
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -31,12 +31,22 @@ def render(report: Report) -> str:
 
 def _suite(campaign: CampaignView) -> ET.Element:
     suite = ET.Element("testsuite", name=clean(campaign.name))
+    suite.extend(_search(search) for search in campaign.searches)
     for row in campaign.rows:
         if row.judgements:
             suite.extend(_case(row, judgement) for judgement in row.judgements)
         else:
             suite.append(_case(row, Judgement("a verdict", "no verdict", None, None, "the run has no thresholds")))
     return _counted(suite)
+
+
+def _search(search: SearchView) -> ET.Element:
+    """Whether the search found a peak; its tries follow as cases of their own."""
+    case = ET.Element("testcase", classname=clean(search.scenario), name=clean(f"{search.server} {search.point}: peak"))
+    if search.verdict != "pass":
+        ET.SubElement(case, "error", message=clean(search.answer[0]), type="no verdict")
+    ET.SubElement(case, "system-out").text = clean("\n".join(search.answer))
+    return case
 
 
 def _case(row: ScoreRow, judgement: Judgement) -> ET.Element:
@@ -48,7 +58,9 @@ def _case(row: ScoreRow, judgement: Judgement) -> ET.Element:
     elif judgement.outcome != "pass":
         ET.SubElement(case, "error", message=message, type="no verdict")
     output = ET.SubElement(case, "system-out")
-    output.text = clean(f"{row.metric} = {fmt.value_in(row.unit, row.value)}; run {row.run}")
+    cells = card.cells(row)
+    lines = [f"{heading}: {cells[heading].text}" for heading in card.headings([row])]
+    output.text = clean("\n".join([f"run {row.run}", f"VALUE is {row.headline.name}", *lines]))
     return case
 
 

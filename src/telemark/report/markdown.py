@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from telemark.report import card
 from telemark.report import format as fmt
-from telemark.report.model import Report, ScoreRow
+from telemark.report.model import Report, ScoreRow, SearchView
 
 WORDS = {"pass": "✓ pass", "fail": "**✗ fail**", "no verdict": "? no verdict"}
-HEADS = ("server", "point", "verdict", "VALUE", "AVG ms", "50P", "95P", "99P", "STDV", "lost / dup / reord", "CPU",
-         "memory", "headroom", "published", "ratio")  # fmt: skip
-NUMERIC_FROM = 3
+NAMES = ("server", "point", "verdict")
 
 
 def escape(text: object) -> str:
@@ -28,6 +27,8 @@ def render(report: Report) -> str:
     for campaign in report.campaigns:
         counts = ", ".join(f"{number} {outcome}" for outcome, number in campaign.counts.items() if number)
         lines += [f"## {escape(campaign.name)}: {campaign.verdict}", "", f"{counts or 'no runs'}.", ""]
+        for search in campaign.searches:
+            lines += _search(search)
         for (suite, name, size), rows in groupby(campaign.rows, key=lambda row: (row.suite, row.name, row.size)):
             lines += _scenario(f"{suite}/{name}", size, list(rows))
     lines += [f"- **{escape(problem.folder)}**: {escape(problem.message)}" for problem in report.problems]
@@ -36,44 +37,72 @@ def render(report: Report) -> str:
     return "\n".join(lines).strip() + "\n"
 
 
-def _scenario(title: str, size: str, rows: Sequence[ScoreRow]) -> list[str]:
+def _search(search: SearchView) -> list[str]:
+    rows = [
+        f"| {each.rate:,.0f} {search.unit} | {escape(each.stage)} | {'holds' if each.holds else 'does not hold'} | "
+        f"{escape(each.reason)} |"
+        for each in search.tries
+    ]
     return [
-        f"### {escape(title)} ({rows[0].kind}, size {escape(size)})",
+        f"### Search: {escape(search.scenario)} {escape(search.point)} on {escape(search.server)}",
         "",
-        *_table([_cells(row) for row in rows]),
+        *(f"- {escape(sentence)}" for sentence in search.answer),
+        "",
+        *_beside(search),
+        "| rate | stage | verdict | why |",
+        "|---:|---|---|---|",
+        *rows,
+        "",
+    ]
+
+
+def _beside(search: SearchView) -> list[str]:
+    """The peak and what was published beside it."""
+    table = search.beside
+    if not table.rows:
+        return []
+    lines = (table.columns, ["---"] * len(table.columns), *([cell.text for cell in row] for row in table.rows))
+    return [*("| " + " | ".join(map(escape, cells)) + " |" for cells in lines), ""]
+
+
+def _scenario(title: str, size: str, rows: Sequence[ScoreRow]) -> list[str]:
+    scale = f", size {escape(size)}" if size else ""
+    return [
+        f"### {escape(title)} ({rows[0].kind}{scale})",
+        "",
+        *_table(rows),
         "",
         *_footnote(rows),
         *_reasons(rows),
+        *_bottlenecks(rows),
         *_notices(rows),
     ]
 
 
-def _cells(row: ScoreRow) -> list[str]:
-    published = row.published
+def _table(rows: Sequence[ScoreRow]) -> list[str]:
+    heads = card.headings(rows)
+    marks = ["---"] * len(NAMES) + ["---:"] * len(heads)
+    lines = ([*NAMES, *heads], marks, *(_cells(row, heads) for row in rows))
+    return ["| " + " | ".join(cells) + " |" for cells in lines]
+
+
+def _cells(row: ScoreRow, heads: Iterable[str]) -> list[str]:
+    cells = card.cells(row)
     return [
         escape(f"{row.server} {row.server_version} {row.profile}"),
         escape(row.point + (f" repeat {row.repeat + 1}" if row.repeat else "")),
         WORDS[row.verdict],
-        fmt.value_in(row.unit, row.value),
-        *(fmt.milliseconds(value) for value in (row.mean_us, row.p50_us, row.p95_us, row.p99_us, row.stdev_us)),
-        " / ".join(fmt.short(value) for value in (row.lost, row.duplicate, row.reordered)),
-        fmt.cores(row.cpu_cores),
-        fmt.size_bytes(row.memory_bytes),
-        "engine-bound" if row.engine_bound else fmt.ratio(row.headroom),
-        fmt.value_in(published.unit, published.value) if published else fmt.MISSING,
-        escape(fmt.published_ratio(published.ratio, published.same_point)) if published else fmt.MISSING,
+        *(escape(card.text_of(cells[head])) for head in heads),
     ]
 
 
-def _table(rows: Iterable[Sequence[str]]) -> list[str]:
-    marks = ["---" if index < NUMERIC_FROM else "---:" for index in range(len(HEADS))]
-    return ["| " + " | ".join(cells) + " |" for cells in (HEADS, marks, *rows)]
-
-
 def _footnote(rows: Sequence[ScoreRow]) -> list[str]:
-    if any(row.published and not row.published.same_point for row in rows):
-        return ["\\* published for another size and on other hardware: a hint only.", ""]
-    return []
+    lines = []
+    if any(cell.beside for row in rows for cell in card.cells(row).values()):
+        lines.append("In brackets: published.")
+    if any(not found.same_point for row in rows for found in row.beside.values()):
+        lines.append("\\* published for another size and on other hardware: a hint only.")
+    return [*lines, ""] if lines else []
 
 
 def _reasons(rows: Sequence[ScoreRow]) -> list[str]:
@@ -85,6 +114,11 @@ def _reasons(rows: Sequence[ScoreRow]) -> list[str]:
         if judgement.outcome != "pass"
     ]
     return [*lines, ""] if lines else []
+
+
+def _bottlenecks(rows: Sequence[ScoreRow]) -> list[str]:
+    lines = [f"- bottleneck of {escape(row.server)} {escape(row.point)}: {escape(row.bottleneck)}" for row in rows]
+    return [*lines, ""]
 
 
 def _notices(rows: Sequence[ScoreRow]) -> list[str]:

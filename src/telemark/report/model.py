@@ -6,10 +6,11 @@ raw numbers beside their written form where a machine or a sorted table needs th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from telemark.report.format import Unit
+from telemark.model.columns import Column, Unit
 
 Outcome = Literal["pass", "fail", "no verdict"]
 Severity = Literal["danger", "caution", "note"]
@@ -73,6 +74,7 @@ class Cell:
     tone: str = ""  # pass, fail, none, caution or nothing
     link: str = ""  # id of an element of the same page
     title: str = ""  # longer text on hover
+    beside: str = ""  # the published value that stands beside it
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,28 +153,29 @@ class ScoreRow:
     started_at: str
     verdict: Outcome
     judgements: tuple[Judgement, ...]
-    metric: str  # column of the points table that VALUE shows
-    value: float | None
-    unit: Unit
-    measured: str  # what the statistics below are of: latency or connect
-    mean_us: float | None
-    p50_us: float | None
-    p95_us: float | None
-    p99_us: float | None
-    stdev_us: float | None
-    lost: int | None
-    duplicate: int | None
-    reordered: int | None
-    dropped: int | None
-    integrity_exact: bool | None
-    cpu_cores: float | None
-    memory_bytes: float | None
-    headroom: float | None
-    engine_bound: bool | None
-    published: Published | None
+    headline: Column  # the column of `points` that VALUE shows
+    statistics: str  # whose statistics the card shows: latency or connect
+    values: Mapping[str, Any]  # the run's row of `points`, by column; empty when it was not analysed
+    beside: Mapping[str, Published]  # published values by the column of `points` they stand beside
     notices: tuple[Notice, ...]
+    bottleneck: str = ""  # which side was the limit, with the evidence
     parameters: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # how this size differs from the published one
+
+    @property
+    def value(self) -> float | None:
+        """The figure the scenario asks for."""
+        return self.values.get(self.headline.name)
+
+    @property
+    def published(self) -> Published | None:
+        """What was published beside the value."""
+        return self.beside.get(self.headline.name)
+
+    @property
+    def engine_bound(self) -> bool | None:
+        """True: the engine was the limit, nothing is concluded about the server."""
+        return self.values.get("engine_bound")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +188,46 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class TryView:
+    """One rate that a search tried, judged by the search's own rule."""
+
+    run: str
+    rate: float
+    stage: str
+    holds: bool
+    verdict: Outcome
+    reason: str  # why it does not hold
+
+
+@dataclass(frozen=True, slots=True)
+class SearchView:
+    """The answer of a search for the highest rate that holds, and every try it rests on."""
+
+    id: str
+    scenario: str
+    point: str
+    size: str
+    server: str
+    unit: str
+    rule: tuple[str, ...]
+    peak: float | None  # median over the repeats of the search; None: none was confirmed
+    spread: float | None  # over the repeats
+    verdict: Outcome
+    answer: tuple[str, ...]  # sentences, the peak first
+    tries: tuple[TryView, ...]
+    beside: Table  # the peak and what was published beside it
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Where the server's busiest thread spent its time."""
+
+    title: str
+    note: str
+    svg: str = ""  # made by `report.flame`, safe to stand in a page; empty: only the note
+
+
+@dataclass(frozen=True, slots=True)
 class RunView:
     """Everything the report shows about one run."""
 
@@ -194,6 +237,7 @@ class RunView:
     facts: tuple[Fact, ...]
     charts: tuple[Chart, ...]
     tables: tuple[Table, ...]
+    profile: Profile | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +275,7 @@ class CampaignView:
     name: str
     verdict: Outcome
     counts: dict[str, int]  # outcome -> runs
+    searches: tuple[SearchView, ...]  # what `telemark search` found; empty for other campaigns
     host: tuple[Fact, ...]
     trust: tuple[Fact, ...]
     notices: tuple[Notice, ...]

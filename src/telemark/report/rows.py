@@ -6,23 +6,22 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from telemark.report.cases import CaseFacts
-from telemark.report.format import one_line, unit_of, value_in
-from telemark.report.headline import Headline, headline_of
+from telemark.report.clock_error import error_of, known
+from telemark.report.format import one_line, point_value
+from telemark.report.limiting_side import bottleneck_fact
 from telemark.report.model import Judgement, Outcome, ScoreRow
 from telemark.report.notices import notices_of
-from telemark.report.published import beside
+from telemark.report.published import pairs
 from telemark.report.source import RunSource
 from telemark.verdicts import Verdict, judge, overall
 
 
-def score_row(run: RunSource, case: CaseFacts) -> ScoreRow:
-    """The row of one run; what was not measured stays None."""
+def score_row(run: RunSource, tried: Judgement | None = None) -> ScoreRow:
+    """The row of one run; what was not measured stays None. A try of a search is judged by the search's rule."""
     point: Mapping[str, Any] = run.point or {}
     facts = run.facts
-    headline = headline_of(facts)
-    judgements = judgements_of(point, facts)
-    value = point.get(headline.metric)
+    headline = run.headline
+    judgements = (tried,) if tried else judgements_of(point, facts)
     parameters = parameters_of(point, facts)
     server = _server_of(facts)
     return ScoreRow(
@@ -31,7 +30,7 @@ def score_row(run: RunSource, case: CaseFacts) -> ScoreRow:
         suite=str(facts.get("suite", "")),
         kind=headline.kind,
         name=str(facts.get("scenario", "")),
-        description=case.title,
+        description=run.case.title,
         point=str(facts.get("point", "")),
         size=str(facts.get("size", "")),
         **server,
@@ -41,14 +40,12 @@ def score_row(run: RunSource, case: CaseFacts) -> ScoreRow:
         started_at=str(facts.get("started_at") or ""),
         verdict=_verdict(judgements),
         judgements=judgements,
-        metric=headline.metric,
-        value=value,
-        unit=headline.unit,
-        measured=headline.measured,
-        **_statistics(point, headline),
-        **_believable(point),
-        published=beside(case, headline, value, parameters, server["server"]),
+        headline=headline.column,
+        statistics=headline.statistics,
+        values=point,
+        beside=pairs(run.case.published, point, parameters, server["server"]),
         notices=notices_of(run),
+        bottleneck=bottleneck_fact(run).value,
         parameters=parameters,
         notes=tuple(one_line(note, 300) for note in facts.get("notes") or ()),
     )
@@ -66,16 +63,28 @@ def judgements_of(point: Mapping[str, Any], facts: Mapping[str, Any]) -> tuple[J
     """Every threshold of the run, judged. A run that was not analysed has no data, so no verdict."""
     thresholds = [str(threshold) for threshold in facts.get("thresholds") or ()]
     return tuple(
-        Judgement(one_line(verdict.threshold), verdict.outcome, verdict.value, verdict.limit, _reason(verdict))
-        for verdict in judge(point, thresholds)
+        Judgement(
+            one_line(verdict.threshold),
+            verdict.outcome,
+            known(point, verdict.metric),
+            verdict.limit,
+            _reason(verdict, error_of(point, verdict.metric)),
+        )
+        for verdict in judge(point, thresholds, _allowed(facts))
     )
 
 
-def _reason(verdict: Verdict) -> str:
+def _allowed(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    plan = facts.get("plan")
+    allow = plan.get("allow") if isinstance(plan, Mapping) else None
+    return tuple(map(str, allow)) if isinstance(allow, list | tuple) else ()
+
+
+def _reason(verdict: Verdict, error: float) -> str:
     """What was found, in the unit a person reads; why there is no verdict when there is none."""
     if verdict.outcome == "no verdict" or verdict.value is None:
         return one_line(verdict.reason, 300)
-    return f"found {value_in(unit_of(verdict.metric), verdict.value)}"
+    return f"found {point_value(verdict.metric, verdict.value, error)}"
 
 
 def _verdict(judgements: tuple[Judgement, ...]) -> Outcome:
@@ -89,18 +98,4 @@ def _server_of(facts: Mapping[str, Any]) -> dict[str, Any]:
         "server": one_line(server.get("name") or "unknown", 60),
         "server_version": one_line(server.get("version") or "", 40),
         "profile": one_line(server.get("profile") or "", 20),
-    }
-
-
-def _statistics(point: Mapping[str, Any], headline: Headline) -> dict[str, Any]:
-    names = ("mean", "p50", "p95", "p99", "stdev")
-    return {f"{name}_us": point.get(f"{headline.measured}_{name}_us") for name in names}
-
-
-def _believable(point: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("lost", "duplicate", "reordered", "dropped", "integrity_exact", "engine_bound")
-    return {name: point.get(name) for name in names} | {
-        "cpu_cores": point.get("server_cpu_cores_mean"),
-        "memory_bytes": point.get("server_rss_bytes_max"),
-        "headroom": point.get("engine_headroom"),
     }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from telemark.model.columns import FULL, RESULT_TABLES
 from telemark.report import format as fmt
+from telemark.report.clock_error import error_of, raised
+from telemark.report.limiting_side import threads_table
 from telemark.report.model import Cell, Table
 from telemark.report.source import RunSource
 
 MOST_ROWS = 50  # a report is read by people; the result tables have all rows
-STATISTICS = ("min", "mean", "stdev", "p50", "p75", "p90", "p95", "p99", "p999", "p9999", "max")
 TITLES = ("min", "AVG", "STDV", "50P", "75P", "90P", "95P", "99P", "99.9P", "99.99P", "max")
 
 
@@ -16,6 +18,7 @@ def run_tables(prefix: str, run: RunSource) -> tuple[Table, ...]:
     tables = (
         latency_table(prefix, run),
         cost_table(prefix, run),
+        threads_table(prefix, run),
         integrity_table(prefix, run),
         offenders_table(prefix, run),
     )
@@ -30,22 +33,27 @@ def latency_table(prefix: str, run: RunSource) -> Table:
             Cell(fmt.one_line(row["measure"])),
             Cell(fmt.one_line(row["phase"])),
             Cell(fmt.count(row["count"]), row["count"]),
-            *(Cell(fmt.time_us(row[f"{name}_us"]), row[f"{name}_us"]) for name in STATISTICS),
+            *(_time(row[f"{name}_us"], error_of(run.point, row["measure"])) for name in FULL),
         )
         for row in run.rows("latency")
     )
-    return Table(f"{prefix}-latencies", "Times", columns, rows, frozenset(columns[2:]))
+    error = error_of(run.point, "latency")
+    note = f"Latency and service time are exact within ± {fmt.time_us(error)}, the error of the hosts' clocks."
+    return Table(f"{prefix}-latencies", "Times", columns, rows, frozenset(columns[2:]), note if error else "")
+
+
+def _time(value: float | None, error: float) -> Cell:
+    return Cell(fmt.uncertain(fmt.time_us, value, error), raised(value, error))
 
 
 def cost_table(prefix: str, run: RunSource) -> Table:
     """Everything the run cost the machine, as far as it was measured."""
-    found = [
-        (name, value) for row in run.rows("resources") for name, value in row.items() if name not in ("campaign", "run")
-    ]
+    columns = [column for column in RESULT_TABLES["resources"].columns if column.is_number]
     rows = tuple(
-        (Cell(name.replace("_", " ")), Cell(fmt.value_in(fmt.unit_of(name), value), value))
-        for name, value in found
-        if value is not None
+        (Cell(column.meaning), Cell(fmt.value_in(column.unit, row[column.name]), row[column.name]))
+        for row in run.rows("resources")
+        for column in columns
+        if row[column.name] is not None
     )
     return Table(f"{prefix}-cost", "What it cost", ("quantity", "value"), rows, frozenset({"value"}))
 

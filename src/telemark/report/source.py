@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from telemark.errors import DataError
+from telemark.model.case import Case
+from telemark.report.case import case_of
 from telemark.report.format import one_line
+from telemark.report.headline import Headline, headline_of
 from telemark.report.model import Problem
+from telemark.store.documents.run import RUN_FILE, RunFile
 from telemark.store.layout import RESULTS, unfinished
 from telemark.store.result_reader import PER_CAMPAIGN, ResultTables
 from telemark.store.results import TABLES
-from telemark.store.run_file import RUN_FILE, RunFile
 
 Rows = list[dict[str, Any]]
 PER_RUN = tuple(name for name in TABLES if name not in PER_CAMPAIGN)
@@ -38,6 +42,16 @@ class RunSource:
         """The run's row of the points table; None when it was not analysed."""
         rows = self.tables.get("points") or []
         return rows[0] if rows else None
+
+    @cached_property
+    def case(self) -> Case:
+        """What the run says about its test case."""
+        return case_of(self.facts)
+
+    @property
+    def headline(self) -> Headline:
+        """Which figure is the run's result."""
+        return headline_of(self.case)
 
     def rows(self, table: str) -> Rows:
         """The run's rows of one result table, empty when there are none."""
@@ -98,7 +112,7 @@ def run_names(folder: Path) -> list[str]:
         return []
     try:
         children = [child for child in folder.iterdir() if child.name != RESULTS and not unfinished(child.name)]
-        return sorted(child.name for child in children if (child / RUN_FILE).is_file())
+        return sorted(child.name for child in children if (child / RUN_FILE).is_file() and not child.is_symlink())
     except OSError as error:
         raise DataError(f"{folder} cannot be read: {error}") from error
 

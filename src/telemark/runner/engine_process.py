@@ -23,6 +23,7 @@ from typing import Any, TextIO
 
 from telemark._native import Engine, EngineFailure, PlanProblem, monotonic_ns
 from telemark.errors import ConfigError, TelemarkError
+from telemark.host.secrets import read_secret
 from telemark.runner.recording import Recorder
 
 STATUS_EVERY_S = 0.25
@@ -41,7 +42,7 @@ def main() -> int:
             raise ConfigError("engine process: expected a line with plan and folder on standard input")
         prepare_process(request.get("cpus") or ())
         plan = request["plan"]
-        engine = Engine(json.dumps(plan), read_secrets(plan["groups"], os.environ))
+        engine = Engine(json.dumps(plan), read_secrets(plan["groups"]))
         recorder = Recorder(engine, Path(request["folder"]), int(plan["process"]), say)
         return EngineProcess(plan, engine, recorder, say).run(sys.stdin)
     except PlanProblem as problem:
@@ -131,13 +132,17 @@ class EngineProcess:
             case "begin":
                 self._engine.begin(int(order["start_ns"]))
             case "set_rate":
-                self._engine.set_rate(float(order["rate"]))
+                self._set_rate(float(order["rate"]), int(order["at_ns"]))
             case "credit":
                 self._engine.credit(int(order["messages"]))
             case "halt":
                 self._engine.halt()
             case "finish":
                 self._end.set()
+
+    def _set_rate(self, rate: float, at_ns: int) -> None:
+        """The runner hears how late the order came: what was due before cannot be changed any more."""
+        self._say({"is": "rate", "late_ns": self._engine.set_rate(rate, at_ns) - at_ns})
 
     def _finish(self) -> int:
         with suppress(EngineFailure):  # it is met again, and told, by the recorder
@@ -176,26 +181,13 @@ def prepare_process(cpus: tuple[int, ...] | list[int]) -> None:
         os.sched_setaffinity(0, cpus)
 
 
-def read_secrets(groups: list[dict[str, Any]], environment: Mapping[str, str]) -> dict[str, str]:
-    """Passwords by group name, from where the plan says they are.
-
-    Raises:
-        ConfigError: a variable is not set or a file cannot be read; the secret itself is never part of a message.
-    """
-    return {group["name"]: _read_secret(group, environment) for group in groups if group.get("password")}
-
-
-def _read_secret(group: Mapping[str, Any], environment: Mapping[str, str]) -> str:
-    reference, field = group["password"], f"group {group['name']}: password"
-    name, path = reference.get("env"), reference.get("file")
-    if name:
-        if name not in environment:
-            raise ConfigError(f"{field}: environment variable {name} is not set", hint=f"export {name}=...")
-        return environment[name]
-    try:
-        return Path(path).read_text().partition("\n")[0]
-    except (OSError, TypeError) as error:
-        raise ConfigError(f"{field}: file {path} cannot be read: {error}") from error
+def read_secrets(groups: list[dict[str, Any]]) -> dict[str, str]:
+    """Passwords by group name, from where the plan says they are."""
+    return {
+        group["name"]: read_secret(secret.get("env"), secret.get("file"), f"group {group['name']}: password")
+        for group in groups
+        if (secret := group.get("password"))
+    }
 
 
 if __name__ == "__main__":

@@ -5,16 +5,16 @@ from __future__ import annotations
 import selectors
 import sys
 import time
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 from telemark.errors import ConfigError, EngineError, RequirementError, TelemarkError
-from telemark.model.plan import EnginePlan
-from telemark.model.slicing import share_out
+from telemark.model.shares import share_out
+from telemark.model.slicing import PlacedPlan
 from telemark.runner.engine_link import EngineLink
 from telemark.runner.totals import Totals, add_up
 
 ENGINE_COMMAND = (sys.executable, "-m", "telemark.runner.engine_process")
+TELL_NS = 5_000_000  # to reckon a time on the clock of a process's host and send it there, with a thousand lines alive
 _ERRORS: dict[str, type[TelemarkError]] = {
     "plan": ConfigError,
     "ConfigError": ConfigError,
@@ -26,36 +26,28 @@ class Fleet:
     """The engine processes of one run. Not for several threads.
 
     Args:
-        plans: one for each process.
-        folder: the run folder; what the processes write to standard error goes to its `logs`.
-        cpus: CPUs the processes may use; empty: all.
-        command: what to start; tests pass their own.
+        placed: one for each process.
+        start: starts one of them.
     """
 
-    def __init__(
-        self,
-        plans: Sequence[EnginePlan],
-        folder: Path,
-        *,
-        cpus: Sequence[int] = (),
-        command: Sequence[str] = ENGINE_COMMAND,
-    ) -> None:
-        self._plans = list(plans)
-        self._folder = folder
-        self._cpus = list(cpus)
-        self._command = list(command)
+    def __init__(self, placed: Sequence[PlacedPlan], start: Callable[[PlacedPlan], EngineLink]) -> None:
+        plans = [each.plan for each in placed]
+        self._placed = list(placed)
+        self._plans = plans
+        self._start = start
         self._selector = selectors.DefaultSelector()
         self._links: list[EngineLink] = []
         self._publishers = [sum(group.count for group in plan.groups if group.publish) for plan in plans]
-        self._refill = max((plan.load.refill for plan in plans), default=0) or 1
+        self._closed_loop = next((plan.load for plan in plans if plan.load.closed_loop), None)
         self._received = 0  # for relayed credits
         self._credited = [0] * len(self._plans)
+        self.late_rates: list[tuple[int, int]] = []  # (process, nanoseconds) that heard of a new rate too late
         self.events: list[str] = []  # the first things that went wrong, in words
 
     def start(self) -> None:
         """Start every process; they begin to connect as soon as they have read their plan."""
-        for plan in self._plans:
-            link = EngineLink.start(plan, self._folder, self._command, self._cpus)
+        for placed in self._placed:
+            link = self._start(placed)
             self._links.append(link)
             self._selector.register(link.output, selectors.EVENT_READ, link)
 
@@ -72,11 +64,17 @@ class Fleet:
             if link.ended:
                 self._selector.unregister(link.output)
         self._relay_credits()
-        self._refuse_the_dead()
+        self._refuse_dead_processes()
+
+    @property
+    def telling_ns(self) -> int:
+        """How long it may take until every process has heard an order."""
+        return len(self._links) * TELL_NS
 
     def begin(self, start_ns: int) -> None:
         """Tell every process the common start."""
-        self._order_all({"do": "begin", "start_ns": start_ns})
+        for link in self._links:
+            link.begin(start_ns)
 
     def halt(self) -> None:
         """Stop sending; receiving goes on."""
@@ -86,12 +84,12 @@ class Fleet:
         """Disconnect all devices and close the records."""
         self._order_all({"do": "finish"})
 
-    def set_rate(self, rate: float) -> None:
-        """New aggregate rate, shared out by the publishers each process plays."""
+    def set_rate(self, rate: float, at_ns: int) -> None:
+        """New aggregate rate from a common time on, shared out by the publishers each process plays."""
         total = sum(self._publishers) or 1
         for link, publishers in zip(self._links, self._publishers, strict=True):
             if publishers:
-                link.order({"do": "set_rate", "rate": rate * publishers / total})
+                link.set_rate(rate * publishers / total, at_ns)
 
     def totals(self) -> Totals:
         """Newest counts of all processes together; devices are known from the plans before anybody reported."""
@@ -126,8 +124,8 @@ class Fleet:
                 problems += [error.message] if error.message not in problems else []
                 time.sleep(0.01)
         for link in self._links:
-            if link.kill_if_running():
-                problems.append(f"engine process {link.process} did not end in {grace_s:g} s and was killed")
+            if link.kill():
+                problems.append(f"{link.name} did not end in {grace_s:g} s and was killed")
         self._selector.close()
         return problems
 
@@ -139,13 +137,15 @@ class Fleet:
         match message.get("is"):
             case "received":
                 self._received += int(str(message["messages"]))
+            case "rate" if int(str(message["late_ns"])) > 0:
+                self.late_rates.append((link.process, int(str(message["late_ns"]))))
             case "event" if len(self.events) < 20:
                 self.events.append(f"{message['kind']}: {message['detail']}")
 
     def _relay_credits(self) -> None:
-        """For each `refill` messages received anywhere, as many may be sent, shared out by publishers."""
-        allowed = self._received - self._received % self._refill
-        if allowed == sum(self._credited) or not any(self._publishers):
+        """What is received anywhere allows messages to be sent everywhere, shared out by publishers."""
+        allowed = self._closed_loop.credits(self._received) if self._closed_loop else 0
+        if allowed == sum(self._credited):
             return
         shares = share_out(allowed, self._publishers)
         for number, (link, share) in enumerate(zip(self._links, shares, strict=True)):
@@ -153,10 +153,10 @@ class Fleet:
                 link.order({"do": "credit", "messages": share - self._credited[number]})
                 self._credited[number] = share
 
-    def _refuse_the_dead(self) -> None:
+    def _refuse_dead_processes(self) -> None:
         for link in self._links:
             if link.failure:
                 kind = _ERRORS.get(link.failure.get("kind", ""), EngineError)
-                raise kind(f"engine process {link.process}: {link.failure['message']}", hint=link.failure.get("hint"))
+                raise kind(f"{link.name}: {link.failure['message']}", hint=link.failure.get("hint"))
             if link.ended and not link.finished:
-                raise EngineError(f"engine process {link.process} {link.last_words()}")
+                raise EngineError(f"{link.name} {link.last_words()}")

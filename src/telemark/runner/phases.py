@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from telemark.model.plan import Load, Phases
+from telemark.model.plan import LoadShape, Phases
 from telemark.runner.totals import Totals
 
 NS = 1_000_000_000
+LEAD_NS = NS // 4  # so far ahead the common start is announced, besides the time it takes to tell everybody
 SETTLE_S = 0.3  # after all owed messages arrived: time for a duplicate to show itself
 QUIET_S = 2.0  # without knowing how many are owed: silence that long ends the drain
 
@@ -56,7 +57,7 @@ class PhaseMachine:
     lengths: Phases
     sends: bool = True
     ends_early: bool = False
-    lead_ns: int = NS // 4
+    lead_ns: int = LEAD_NS
     phase: Phase = Phase.START
     start_ns: int | None = None
     times: dict[str, list[int]] = field(default_factory=dict)
@@ -66,7 +67,7 @@ class PhaseMachine:
     _changed_ns: int = 0
 
     @classmethod
-    def for_load(cls, lengths: Phases, load: Load) -> PhaseMachine:
+    def for_load(cls, lengths: Phases, load: LoadShape) -> PhaseMachine:
         """The machine of a plan: idle load without measuring time sends nothing, a load with a limit ends by itself."""
         sends = lengths.warmup_s + lengths.measure_s > 0
         return cls(lengths, sends=sends, ends_early=load.limit is not None)

@@ -28,7 +28,7 @@ def parse_pins(texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
         try:
             if role not in ROLES:
                 raise ValueError(f"role {role!r} is none of {', '.join(ROLES)}")
-            pins[role] = parse_cpus(cpus)
+            pins[role] = usable_here(parse_cpus(cpus))
         except ValueError as error:
             problems.append(f"--pin {text}: {error}")
     if problems:
@@ -46,11 +46,16 @@ def parse_cpus(text: str) -> tuple[int, ...]:
         if not first.isdigit() or (dash and not last.isdigit()):
             raise ValueError(f"expected CPU numbers such as 0 or 0,2-3, found {text!r}")
         numbers.update(range(int(first), int(last or first) + 1))
-    missing = sorted(numbers - os.sched_getaffinity(0))
-    if missing or not numbers:
+    return tuple(sorted(numbers))
+
+
+def usable_here(cpus: tuple[int, ...]) -> tuple[int, ...]:
+    """The same CPUs; ValueError when this host does not have them."""
+    missing = sorted(set(cpus) - os.sched_getaffinity(0))
+    if missing or not cpus:
         allowed = ",".join(map(str, sorted(os.sched_getaffinity(0))))
         raise ValueError(f"CPU {','.join(map(str, missing))} is not usable here, only {allowed}")
-    return tuple(sorted(numbers))
+    return cpus
 
 
 def describe(pins: Pinning) -> dict[str, Any]:

@@ -24,6 +24,7 @@ class Progress:
     outstanding: int | None  # owed for what was sent, not yet received: lost when the run ends so
     sent_rate: float  # messages a second, over a little more than the last second
     received_rate: float
+    connect_rate: float = 0.0  # devices that became ready a second, likewise
     server_cpu_cores: float | None = None
     server_rss_bytes: float | None = None
     engine_cpu_cores: float | None = None

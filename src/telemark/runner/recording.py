@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from telemark._native import Batch, Engine, EngineFailure
-from telemark.store.arrow import native_batch
-from telemark.store.writer import RecordWriter
+from telemark.store.series import NativeWriter
 
 DRAIN_WAIT_S = 0.2
 FLUSH_EVERY_S = 2.0  # rows the engine still holds are handed over
@@ -25,7 +24,7 @@ class Recorder:
 
     def __init__(self, engine: Engine, folder: Path, process: int, say: Say) -> None:
         self._engine = engine
-        self._writer = RecordWriter(folder, process, roll_seconds=ROLL_EVERY_S)
+        self._writer = NativeWriter(folder, process, roll_seconds=ROLL_EVERY_S)
         self._say = say
         self._told = 0
         self._finishing = threading.Event()
@@ -75,14 +74,14 @@ class Recorder:
 
     def _write(self, batches: list[Batch]) -> None:
         for batch in batches:
-            self._writer.write_native(batch)
+            self._writer.write(batch)
             if batch.table == "events" and self._told < TOLD_EVENTS:
                 self._tell_events(batch)
             if batch.table == "counters" and batch.rows:
                 self._note_health(batch)
 
     def _note_health(self, batch: Batch) -> None:
-        newest = native_batch(batch).slice(batch.rows - 1).to_pylist()[0]
+        newest = {column.name: memoryview(column)[-1] for column in batch.columns()}
         self.engine_health = {
             "send_delay_max_us": newest["send_delay_max_ns"] / 1000,
             "loop_lag_max_us": newest["loop_lag_max_ns"] / 1000,

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import pyarrow as pa
 
 from telemark import __version__
 from telemark.errors import ConfigError, RequirementError, TelemarkError
+from telemark.host.facts import host_facts, software_versions
+from telemark.model.clock import Exchange
 from telemark.model.plan import Endpoint, RunPlan
-from telemark.runner.clock import SAME_HOST
 from telemark.runner.engine_link import LOGS
-from telemark.runner.facts import host_facts, software_versions
 from telemark.runner.health.samples import Sample
-from telemark.servers.contract import ServerAdapter
+from telemark.servers.contract import ServerAdapter, WithProfiles
+from telemark.store.atomic import sync_tree
+from telemark.store.documents.run import RunFile
+from telemark.store.integrity import digests
 from telemark.store.layout import SERVER_FOLDER
-from telemark.store.run_file import RunFile
 from telemark.store.writer import RecordWriter
 
 RUNNER_PROCESS = 999  # the runner's number in the names of record files
@@ -37,7 +41,8 @@ class RunRecord:
         self.folder = folder
         self._facts = facts
         self._events = RecordWriter(folder, RUNNER_PROCESS)
-        self._health = RecordWriter(folder, RUNNER_PROCESS, roll_seconds=5.0)  # used by the sampling threads only
+        self._health = RecordWriter(folder, RUNNER_PROCESS, roll_seconds=5.0)
+        self._writing = Lock()  # sampling threads write while the run goes on; a slow one may still do so at its end
         self._closed = False
 
     @property
@@ -74,33 +79,54 @@ class RunRecord:
                 for batch in table.to_batches():
                     writer.write(name, batch)
 
-    def event(self, kind: str, detail: str) -> None:
-        """Something happened that the rows must tell. A disk that is full is told elsewhere."""
-        row = {"time_ns": time.monotonic_ns(), "process": RUNNER_IN_ROWS, "device": -1, "kind": kind, "detail": detail}
-        with suppress(TelemarkError):
-            self._events.write_rows("events", [row])
+    def event(self, kind: str, detail: str, time_ns: int | None = None) -> None:
+        """Something happened that the rows must tell, now or at `time_ns`. A disk that is full is told elsewhere."""
+        time_ns = time.monotonic_ns() if time_ns is None else time_ns
+        row = {"time_ns": time_ns, "process": RUNNER_IN_ROWS, "device": -1, "kind": kind, "detail": detail}
+        with self._writing, suppress(TelemarkError):
+            if not self._closed:
+                self._events.write_rows("events", [row])
 
-    def health(self, time_ns: int, samples: list[Sample]) -> None:
-        """The sampler's sink."""
-        self._health.write_rows("health", [{"time_ns": time_ns, **sample._asdict()} for sample in samples])
+    def health(self, host: str, role: str) -> Callable[[int, list[Sample]], None]:
+        """A sampler's sink; samplers of several hosts may write at once.
+
+        Samples that come after the end are left out: their file has its name already.
+        """
+        where = {"host": host, "role": role}
+
+        def write(time_ns: int, samples: list[Sample]) -> None:
+            rows = [{"time_ns": time_ns, **sample._asdict(), **where} for sample in samples]
+            with self._writing:
+                if not self._closed:
+                    self._health.write_rows("health", rows)
+
+        return write
+
+    def clock(self, exchanges: Mapping[str, Sequence[Exchange]]) -> None:
+        """Exchanges of clock readings with every host of a bed."""
+        rows = [{"host": host, **asdict(each)} for host, found in exchanges.items() for each in found]
+        with RecordWriter(self.folder, RUNNER_PROCESS) as writer:
+            writer.write_rows("clock", rows)
 
     def close(self, state: str, reason: str | None, **changes: Any) -> None:
         """Finish every file and write the last run.json. Safe to call twice; works on a full disk.
 
         Raises:
-            RequirementError: not even the room that was set aside was enough; run.json still says `running`.
+            RequirementError: the folder cannot be written at all; run.json still says `running`.
         """
-        if self._closed:
-            return
-        self._closed = True
-        (self.folder / _RESERVE).unlink(missing_ok=True)
-        for writer in (self._events, self._health):
-            with suppress(TelemarkError):  # what is complete stays readable; the reason of the end is already known
-                writer.close()
-        shutil.rmtree(self.folder / SERVER_FOLDER / "data", ignore_errors=True)
-        self._remove_unfinished()
+        with self._writing:
+            if self._closed:
+                return
+            self._closed = True
         try:
-            self.update(state=state, reason=reason, ended_at=utc_now(), **changes)
+            (self.folder / _RESERVE).unlink(missing_ok=True)
+            for writer in (self._events, self._health):
+                with suppress(TelemarkError):  # what is complete stays readable; the reason of the end is known already
+                    writer.close()
+            shutil.rmtree(self.folder / SERVER_FOLDER / "data", ignore_errors=True)
+            self._remove_unfinished()
+            sync_tree(self.folder)  # logs too; run.json, which says that the run has ended, comes last
+            self.update(state=state, reason=reason, ended_at=utc_now(), files=digests(self.folder), **changes)
         except OSError as error:
             raise RequirementError(f"{self.folder}: run.json cannot be closed: {error.strerror}") from error
 
@@ -131,7 +157,7 @@ def first_facts(plan: RunPlan, run: str, campaign: str, repeat: int, pinning: di
         versions=software_versions(),
         pinning=pinning,
         started_at=utc_now(),
-        clock={"source": "CLOCK_MONOTONIC", "hosts": [SAME_HOST.as_host(str(host_facts()["name"]))]},
+        clock={"source": "CLOCK_MONOTONIC", "hosts": [{"host": host_facts()["name"], "offset_ns": 0, "error_ns": 0}]},
         telemark_version=__version__,
     )
 
@@ -141,7 +167,7 @@ def server_facts(adapter: ServerAdapter, plan: RunPlan) -> dict[str, Any]:
     return {
         "name": adapter.name,
         "version": adapter.availability().version,
-        "profile": plan.profile,
+        "profile": plan.profile if isinstance(adapter, WithProfiles) else "",  # what others set up is not known
         "profile_note": adapter.profile_note(plan.profile),
         "capabilities": sorted(adapter.capabilities()),
         "endpoints": {name: _endpoint(endpoint) for name, endpoint in adapter.endpoints().items()},
@@ -150,7 +176,8 @@ def server_facts(adapter: ServerAdapter, plan: RunPlan) -> dict[str, Any]:
 
 def _endpoint(endpoint: Endpoint) -> dict[str, Any]:
     security = "none" if endpoint.tls is None else "psk" if endpoint.tls.psk_file else "tls"
-    return {"host": endpoint.host, "port": endpoint.port, "security": security}
+    verified = endpoint.tls is None or endpoint.tls.verify
+    return {"host": endpoint.host, "port": endpoint.port, "security": security, "verified": verified}
 
 
 def utc_now() -> str:

@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from telemark.errors import RequirementError
+from telemark.host.cache import install, installed
+from telemark.host.ports import LOOPBACK, free_ports
 from telemark.model.plan import Profile
-from telemark.servers.cache import install, installed, run_with_progress
 from telemark.servers.contract import Availability, Listener
 from telemark.servers.http_json import get_json
 from telemark.servers.local import LocalServer
-from telemark.servers.ports import LOOPBACK, free_ports
+from telemark.servers.packages import run_with_progress
 from telemark.servers.process import ServerProcess
 
 VERSION = "1.2.0"
-PROGRAM = Path(__file__).parent / "programs" / "aedes.mjs"
+PROGRAM = Path(__file__).parent / "programs" / "aedes" / "aedes.mjs"
 
 
 class Aedes(LocalServer):
@@ -44,7 +45,7 @@ class Aedes(LocalServer):
     def configure(self) -> None:
         self._counter_port = free_ports(1)[0]
         configuration = {
-            "host": LOOPBACK,
+            "host": self.bind_address,
             "modules": str(_modules()),
             "listeners": [self._listener(each) for each in self.request.listeners],
             "counters": self._counter_port,
@@ -71,7 +72,9 @@ class Aedes(LocalServer):
 
 def _modules() -> Path:
     def fill(work: Path) -> None:
-        command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(work), f"aedes@{VERSION}"]
+        for name in ("package.json", "package-lock.json"):  # the lock holds the digest of every package
+            shutil.copy(PROGRAM.parent / name, work)
+        command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(work)]
         run_with_progress(command, f"aedes {VERSION}", "install npm (Debian: apt install npm)")
 
     return install(f"aedes-{VERSION}", fill) / "node_modules"

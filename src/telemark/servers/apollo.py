@@ -10,31 +10,35 @@ from typing import ClassVar
 from xml.sax.saxutils import escape, quoteattr
 
 from telemark.errors import ServerError
+from telemark.host.cache import installed
+from telemark.host.java import java_version, require_java
+from telemark.host.ports import LOOPBACK
 from telemark.model.plan import Profile
-from telemark.servers.cache import MavenArtifact, install_class_path, installed
 from telemark.servers.certificates import STORE_PASSWORD, make_java_stores
 from telemark.servers.contract import Availability, Listener
-from telemark.servers.java import java_version, require_java
+from telemark.servers.java_heap import heap_flags, heap_in_use
 from telemark.servers.local import LocalServer
-from telemark.servers.ports import LOOPBACK
+from telemark.servers.options import HEAP, LOCAL, ServerOption
+from telemark.servers.packages import ClassPath, install_class_path
 from telemark.servers.process import ServerProcess
 from telemark.servers.tiny_client import check_login
 
-LIBRARY = MavenArtifact(
-    "org.apache.activemq",
-    "apollo-cli",
-    "1.7.1",
-    "jar",
-    "",
-    "b057a895efabd9b6f077330fe0f65954b2240efd5f3767333ddb062307307cde9ff95a3b37a0f0cd876f97b684cbea77eeece9f441e85141fc517472bb2fb06d",
+LIBRARIES = ClassPath(
+    "apollo-1.7.1",
+    (
+        "org.apache.activemq:apollo-cli:1.7.1",
+        "org.apache.activemq:apollo-mqtt:1.7.1",
+        "org.apache.activemq:apollo-leveldb:1.7.1",
+        "org.slf4j:slf4j-reload4j:1.7.36",
+        "com.sun.xml.bind:jaxb-impl:2.3.9",
+    ),
+    "87f9dc3985bb06914be37b15d3c51cf1906d479640001b14c4c0eadaa885eed3",
 )
-BESIDE = (
-    "org.apache.activemq:apollo-mqtt:1.7.1",
-    "org.apache.activemq:apollo-leveldb:1.7.1",
-    "org.slf4j:slf4j-reload4j:1.7.36",
-    "com.sun.xml.bind:jaxb-impl:2.3.9",
+JAVA = 11
+NO_SYNC = (
+    "apollo has no fsync profile: it delivers a message before it is saved, and that it synchronises before the "
+    "acknowledgement has not been shown; --profile durable runs it as ScalAgent did"
 )
-JAVA = 8
 CONFIGURATION = """\
 <broker xmlns="http://activemq.apache.org/schema/activemq/apollo">
   <virtual_host id="telemark">
@@ -57,11 +61,12 @@ log4j.appender.console.layout.ConversionPattern=%d %-5p %m%n
 class Apollo(LocalServer):
     """One Java process. It delivers to clean sessions with QoS 0, whatever was granted (docs/servers.md).
 
-    Its counters are behind its web console, which is not fetched: none are given.
+    Its counters are behind its web console, which is not fetched: only its heap is known.
     """
 
     name = "apollo"
     offers: ClassVar[frozenset[str]] = frozenset({"mqtt-3.1.1", "qos-1", "qos-2", "tls-1.2", "durable", "persistent"})
+    options: ClassVar[tuple[ServerOption, ...]] = (*LOCAL, HEAP)
     profiles: ClassVar[Mapping[Profile, str]] = {
         "memory": "no store: nothing is written to disk",
         "durable": "LevelDB store as Apollo configures it; "
@@ -70,13 +75,18 @@ class Apollo(LocalServer):
     start_timeout_s = 60.0
 
     def availability(self) -> Availability:
-        found = installed(f"{LIBRARY.artifact}-{LIBRARY.version}") is not None and (java_version() or 0) >= JAVA
+        found = installed(LIBRARIES.name) is not None and (java_version() or 0) >= JAVA
         how = "telemark servers install apollo (needs Maven and Java)"
-        return Availability(found, LIBRARY.version if found else None, how)
+        return Availability(found, LIBRARIES.version if found else None, how)
+
+    def profile_note(self, profile: Profile) -> str:
+        if profile == "fsync":
+            return NO_SYNC
+        return super().profile_note(profile)
 
     def prepare(self) -> None:
         require_java(JAVA, self.name)
-        install_class_path(LIBRARY, *BESIDE)
+        install_class_path(LIBRARIES)
 
     def configure(self) -> None:
         folder = self.directory / "etc"
@@ -92,13 +102,12 @@ class Apollo(LocalServer):
         (folder / "log4j.properties").write_text(LOGGING)
 
     def launch(self) -> None:
-        heap, jars = self.option("heap", "1g"), install_class_path(LIBRARY, *BESIDE)
+        heap, jars = self.option("heap"), install_class_path(LIBRARIES)
         (self.data / "tmp").mkdir(exist_ok=True)
         properties = {"apollo.home": self.directory, "apollo.base": self.directory, "java.io.tmpdir": self.data / "tmp"}
         command = [
             require_java(JAVA, self.name),
-            f"-Xms{heap}",
-            f"-Xmx{heap}",
+            *heap_flags(heap, self.directory),
             *(f"-D{name}={value}" for name, value in properties.items()),
             "-cp",
             f"{jars}/*",
@@ -119,13 +128,18 @@ class Apollo(LocalServer):
         return True
 
     def counters(self) -> Mapping[str, float]:
-        return {}
+        return heap_in_use(self.directory) if self.alive() else {}
 
     def _connector(self, listener: Listener) -> str:
         kind = "ssl" if listener.security == "tls" else "tcp"
-        bind = f"{kind}://{LOOPBACK}:{self.port(listener.name)}"
-        limit = self.request.devices + 100
-        return f'  <connector id={quoteattr(listener.name)} bind="{bind}" protocol="mqtt" connection_limit="{limit}"/>'
+        attributes = {
+            "id": listener.name,
+            "bind": f"{kind}://{self.bind_address}:{self.port(listener.name)}",
+            "protocol": "mqtt",
+            "connection_limit": self.request.devices + 100,
+            **_buffers(listener.socket_buffer),
+        }
+        return f"  <connector {' '.join(f'{name}={quoteattr(str(value))}' for name, value in attributes.items())}/>"
 
     def _keys(self) -> str:
         if not any(each.security == "tls" for each in self.request.listeners):
@@ -134,3 +148,12 @@ class Apollo(LocalServer):
         make_java_stores(made)
         path, password = escape(str(made.server_store)), STORE_PASSWORD
         return f'<key_storage file="{path}" password="{password}" key_password="{password}" store_type="PKCS12"/>'
+
+
+def _buffers(size: int | None) -> dict[str, str | int]:
+    """Attributes that fix a connector's socket buffers; Apollo would otherwise adapt them to the traffic."""
+    if size is None:
+        return {}
+    sides = ("receive", "send")
+    fixed: dict[str, str | int] = {f"{side}_buffer_size": size for side in sides}
+    return fixed | {f"{side}_buffer_auto_tune": "false" for side in sides}

@@ -9,15 +9,19 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from telemark.errors import ServerError
+from telemark.host.cache import installed
+from telemark.host.java import java_version, require_java
+from telemark.host.ports import LOOPBACK, free_ports
 from telemark.model.plan import Profile
 from telemark.servers import jolokia
 from telemark.servers.artemis_config import Node, write_instance
-from telemark.servers.cache import MavenArtifact, install_distribution, installed
 from telemark.servers.certificates import STORE_PASSWORD, make_java_stores
-from telemark.servers.contract import Availability, JmsAccess, Listener
-from telemark.servers.java import java_version, require_java
+from telemark.servers.contract import Availability, Listener
+from telemark.servers.java_heap import heap_flags, heap_in_use
+from telemark.servers.jms import JmsAccess
 from telemark.servers.local import LocalServer
-from telemark.servers.ports import LOOPBACK, free_ports
+from telemark.servers.options import HEAP, LOCAL, MAX_QUEUED, ServerOption
+from telemark.servers.packages import MavenArtifact, install_distribution
 from telemark.servers.process import ServerProcess
 
 DISTRIBUTION = MavenArtifact(
@@ -39,10 +43,13 @@ SERVER_COUNTS = (
     "AddressCount",
     "QueueCount",
 )
+QUEUES = 'org.apache.activemq.artemis:broker="telemark",component=addresses,subcomponent=queues,*'
 ADDRESS_COUNTS = ("RoutedMessageCount", "UnRoutedMessageCount", "MessageCount")
-MOST_ADDRESSES = 1000  # reading more of them every second would weigh on the server that is measured
+PAIR_NOTE = "the pair keeps its journal, for that is replicated; messages of QoS 0 and of clean sessions are not in it"
 SYNC_NOTE = "journal (NIO) synchronised to disk before a message of a kept session is acknowledged"
 IN_SYNC = "AMQ221024"  # the backup's log: it holds a copy of all the live server has
+
+BUFFER_TIMEOUT = ServerOption("journal_buffer_timeout_ns", 3_333_333, "longest time a journal write waits for others")
 
 
 class Artemis(LocalServer):
@@ -53,6 +60,7 @@ class Artemis(LocalServer):
         {"mqtt-3.1.1", "mqtt-5", "qos-1", "qos-2", "tls-1.2", "tls-1.3", "shared", "shared-3.1.1"}
         | {"durable", "persistent", "fsync", "jms", "jms-shared", "ha-pair"}
     )
+    options: ClassVar[tuple[ServerOption, ...]] = (*LOCAL, HEAP, MAX_QUEUED, BUFFER_TIMEOUT)
     profiles: ClassVar[Mapping[Profile, str]] = {
         "memory": "persistence is off: nothing is written to disk",
         "durable": SYNC_NOTE,
@@ -64,6 +72,7 @@ class Artemis(LocalServer):
         super().__init__(options)
         self._nodes: list[Node] = []
         self._jms_port = 0
+        self._queues = jolokia.Queues("/jolokia", QUEUES, ("MessageCount",), lambda bean: not _is_internal(bean))
         self._highest: dict[str, float] = {}  # of each count that must not fall; infinite once it has fallen
 
     def availability(self) -> Availability:
@@ -78,18 +87,24 @@ class Artemis(LocalServer):
         require_java(JAVA, self.name)
         install_distribution(DISTRIBUTION)
 
+    def profile_note(self, profile: Profile) -> str:
+        if profile == "memory" and self._request is not None and self.request.ha:
+            return PAIR_NOTE
+        return super().profile_note(profile)
+
     def configure(self) -> None:
         self._jms_port = free_ports(1)[0]
         self._nodes = self._plan_nodes()
         acceptors = [(each.name, self._mqtt_uri(each)) for each in self.request.listeners]
-        if self.request.jms:
-            options = ["protocols=CORE", *(self._tls_options() if self.request.jms_tls else ())]
-            acceptors.append(("jms", f"tcp://{LOOPBACK}:{self._jms_port}?{';'.join(options)}"))
+        if self.request.awaits("jms"):
+            options = ["protocols=CORE", *(self._tls_options() if self.request.consumer_tls else ())]
+            acceptors.append(("jms", f"tcp://{self.bind_address}:{self._jms_port}?{';'.join(options)}"))
         for node in self._nodes:
             write_instance(
                 node,
-                persistent=self.request.profile != "memory",
-                buffer_timeout_ns=int(self.option("journal_buffer_timeout_ns", 3_333_333)),  # Artemis' own default
+                persistent=self.request.profile != "memory" or self.request.ha,
+                buffer_timeout_ns=int(self.option("journal_buffer_timeout_ns")),  # Artemis' own default
+                ring_size=int(self.option("max_queued_messages")) or -1,
                 acceptors=acceptors,
             )
             _add_jolokia(node)
@@ -132,12 +147,15 @@ class Artemis(LocalServer):
             # Counted by queue and forgotten with the queue: worth nothing once there is one queue less.
             "messages_out": None if self._has_fallen(values, "QueueCount") else values.get("TotalMessagesAcknowledged"),
         }
-        if 0 < values.get("AddressCount", 0) <= MOST_ADDRESSES:
+        if 0 < values.get("AddressCount", 0) <= jolokia.MOST_BEANS:
             found |= self._message_counts(values.get("TotalMessageCount"))
+        if "QueueCount" in values:  # there is one for each subscription, however many addresses there are
+            found |= self._queues.counters(self._management_port(), values["QueueCount"])
         counters = {name: float(value) for name, value in found.items() if value is not None}
         totals = [name for name in counters if name.startswith("messages_")]
         fallen = {name for name in totals if self._has_fallen(counters, name)}
-        return {name: value for name, value in counters.items() if name not in fallen}
+        heap = next((heap_in_use(node.folder) for node in self._active()), {})
+        return heap | {name: value for name, value in counters.items() if name not in fallen}
 
     def _has_fallen(self, counts: Mapping[str, float], name: str) -> bool:
         """Whether a count that should only rise was ever lower than before."""
@@ -156,10 +174,10 @@ class Artemis(LocalServer):
         incoming = sum(each.get(name, 0) for each in devices for name in ADDRESS_COUNTS[:2])
         return {"messages_in": incoming} | ({} if stored is None else {"buffered_messages": stored - own})
 
-    def jms(self) -> JmsAccess | None:
-        if not self.request.jms:
+    def access(self, kind: str) -> JmsAccess | None:
+        if kind != "jms" or not self.request.awaits(kind):
             return None
-        return JmsAccess("artemis", f"tcp://{LOOPBACK}:{self._jms_port}", tls=self.jms_tls())
+        return JmsAccess("artemis", f"tcp://{self.request.address}:{self._jms_port}", tls=self.consumer_tls())
 
     def _server_values(self) -> dict[str, float]:
         return jolokia.read(self._management_port(), "/jolokia", BEAN, SERVER_COUNTS)
@@ -187,7 +205,7 @@ class Artemis(LocalServer):
         return self.spawn(ServerProcess(label, self._command(node), log, cpus=self.request.cpus))
 
     def _command(self, node: Node) -> list[str]:
-        home, heap = install_distribution(DISTRIBUTION), self.option("heap", "1g")
+        home, heap = install_distribution(DISTRIBUTION), self.option("heap")
         temporary = node.data / "tmp"
         temporary.mkdir(parents=True, exist_ok=True)
         properties = {
@@ -203,17 +221,17 @@ class Artemis(LocalServer):
         definitions = [f"-D{name}={value}" for name, value in properties.items()]
         opened = ["--add-opens", "java.base/jdk.internal.misc=ALL-UNNAMED", "-XX:+UseG1GC"]
         start = ["-cp", str(home / "lib" / "artemis-boot.jar"), "org.apache.activemq.artemis.boot.Artemis", "run"]
-        return [require_java(JAVA, self.name), f"-Xms{heap}", f"-Xmx{heap}", *opened, *definitions, *start]
+        return [require_java(JAVA, self.name), *heap_flags(heap, node.folder), *opened, *definitions, *start]
 
     def _mqtt_uri(self, listener: Listener) -> str:
         size = listener.socket_buffer or 1_048_576  # what `artemis create` writes
         options = ["protocols=MQTT", "useEpoll=true", f"tcpSendBufferSize={size}", f"tcpReceiveBufferSize={size}"]
         if listener.security == "tls":
             options += self._tls_options()
-        return f"tcp://{LOOPBACK}:{self.port(listener.name)}?{';'.join(options)}"
+        return f"tcp://{self.bind_address}:{self.port(listener.name)}?{';'.join(options)}"
 
     def _tls_options(self) -> list[str]:
-        made, clients = self.certificates(), int(self.option("client_certificates", 0))
+        made, clients = self.certificates(), int(self.option("client_certificates"))
         make_java_stores(made, trust=bool(clients))
         keys = ["sslEnabled=true", f"keyStorePath={made.server_store}", f"keyStorePassword={STORE_PASSWORD}"]
         keys.append("keyStoreType=PKCS12")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from telemark.servers.ports import LOOPBACK
+from telemark.host.ports import LOOPBACK
 
 BROKER = """\
 <configuration xmlns="urn:activemq">
@@ -36,6 +36,7 @@ BROKER = """\
         <auto-create-addresses>true</auto-create-addresses>
         <auto-delete-addresses>false</auto-delete-addresses>
         <max-size-bytes>-1</max-size-bytes>
+        <default-ring-size>{ring_size}</default-ring-size>
         <redistribution-delay>0</redistribution-delay>
       </address-setting>
     </address-settings>
@@ -125,9 +126,17 @@ class Node:
 
 
 def write_instance(
-    node: Node, *, persistent: bool, buffer_timeout_ns: int, acceptors: Sequence[tuple[str, str]]
+    node: Node, *, persistent: bool, buffer_timeout_ns: int, ring_size: int, acceptors: Sequence[tuple[str, str]]
 ) -> None:
-    """Write broker.xml, bootstrap.xml and what belongs to them into the node's `etc` folder."""
+    """Write broker.xml, bootstrap.xml and what belongs to them into the node's `etc` folder.
+
+    Args:
+        node: where it goes.
+        persistent: whether there is a journal.
+        buffer_timeout_ns: longest time a journal write waits for others.
+        ring_size: messages a queue may hold before it drops its oldest; -1 for no limit.
+        acceptors: name and URI of each.
+    """
     etc, war = node.folder / "etc", node.folder / "web" / "jolokia.war" / "WEB-INF"
     for folder in (etc, war, node.data):
         folder.mkdir(parents=True, exist_ok=True)
@@ -137,6 +146,7 @@ def write_instance(
         name="telemark",
         persistent=str(persistent).lower(),
         buffer_timeout_ns=buffer_timeout_ns,
+        ring_size=ring_size,
         data=escape(str(node.data)),
         cluster=_cluster(node),
         acceptors="\n".join(f'      <acceptor name="{name}">{escape(uri)}</acceptor>' for name, uri in acceptors),

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from telemark.host.ports import LOOPBACK
 from telemark.model.capabilities import CAPABILITIES as CAPABILITIES  # noqa: PLC0414 - adapters take it from here
-from telemark.model.plan import Endpoint, Profile, Secret, Tls
+from telemark.model.plan import Endpoint, Profile, Secret
+from telemark.servers.options import ServerOption
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,14 @@ class Listener:
 
 
 @dataclass(frozen=True, slots=True)
+class ConsumerRequest:
+    """Back-end consumers that will connect to the server."""
+
+    kind: str  # a name of `telemark.consumers.registry`
+    tls: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class StartRequest:
     """What a run asks of its server."""
 
@@ -33,10 +43,19 @@ class StartRequest:
     listeners: tuple[Listener, ...]
     devices: int  # how many connections it must be able to accept
     options: Mapping[str, str | int | float | bool] = field(default_factory=dict)  # e.g. max_queued_messages
-    jms: bool = False  # JMS consumers will connect
-    jms_tls: bool = False  # and they will do so with TLS
+    consumers: ConsumerRequest | None = None  # back-end consumers that will connect
     ha: bool = False  # start the pair
+    address: str = LOOPBACK  # where devices and consumers reach it; the loopback address unless they are elsewhere
     cpus: tuple[int, ...] = ()  # pin the server's processes to these CPUs; empty: no pinning
+
+    def awaits(self, kind: str) -> bool:
+        """Whether consumers of this kind will connect."""
+        return self.consumers is not None and self.consumers.kind == kind
+
+    @property
+    def consumer_tls(self) -> bool:
+        """Whether consumers will connect with TLS."""
+        return self.consumers is not None and self.consumers.tls
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +73,6 @@ class Login:
 
     username: str
     password: Secret | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class JmsAccess:
-    """What a JMS consumer needs to reach the server."""
-
-    provider: str  # name of a packaged provider (artemis, activemq), or the path of a provider file
-    url: str
-    login: Login | None = None
-    tls: Tls | None = None  # only `ca` and `verify` count here
-    classpath: str | None = None  # the provider's client library, when it is not packaged
 
 
 @runtime_checkable
@@ -93,10 +101,20 @@ class WithCounterLag(Protocol):
     counter_lag_s: float
 
 
+@runtime_checkable
+class WithShareSyntax(Protocol):
+    """An adapter of a server that writes shared subscriptions in a way of its own."""
+
+    def share_prefix(self, version: str) -> str | None:
+        """What stands for `$share/{share}/` in front of a filter of that MQTT version; None where it is just that."""
+        ...
+
+
 class ServerAdapter(Protocol):
     """One server under test."""
 
     name: str
+    options: tuple[ServerOption, ...]  # what `--option` may set for it
 
     def capabilities(self) -> frozenset[str]:
         """Names from CAPABILITIES. Static: callable before anything is installed."""
@@ -137,12 +155,12 @@ class ServerAdapter(Protocol):
         """The server's own counts, by metric name. Missing counters are missing, never zero.
 
         Names: messages_in, messages_out, messages_dropped, connections, subscriptions, buffered_messages,
-        buffered_hwm, bytes_in, bytes_out. Must return within a second.
+        largest_queue, largest_queue_hwm, bytes_in, bytes_out. Must return within a second.
         """
         ...
 
-    def jms(self) -> JmsAccess | None:
-        """How JMS consumers reach it; None when they cannot."""
+    def access(self, kind: str) -> object | None:
+        """How back-end consumers of a kind reach it, in the kind's own terms; None when they cannot."""
         ...
 
     def stop(self) -> None:

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import ClassVar
 
 from telemark.errors import ConfigError, RequirementError, ServerError
+from telemark.host.limits import SERVER_FILES
+from telemark.host.ports import LOOPBACK, free_ports, is_loopback, require_free
 from telemark.model.plan import Endpoint, Profile, Tls
 from telemark.servers.certificates import Certificates, make_certificates, make_psk_file
-from telemark.servers.contract import Availability, JmsAccess, Listener, StartRequest
-from telemark.servers.ports import LOOPBACK, free_ports, require_free
+from telemark.servers.contract import Availability, Listener, StartRequest
+from telemark.servers.options import LOCAL, Option, ServerOption, check, find
 from telemark.servers.process import ServerProcess
-
-Option = str | int | float | bool
-FILES_BESIDE_DEVICES = 200  # what a server opens besides one socket per device: journals, libraries, listeners
 
 
 class LocalServer(ABC):
@@ -33,14 +32,20 @@ class LocalServer(ABC):
     # Whether each profile can be had, and what it means here. A profile without a sentence is refused.
     profiles: ClassVar[Mapping[Profile, str]] = {}
     offers: ClassVar[frozenset[str]] = frozenset()
+    options: ClassVar[tuple[ServerOption, ...]] = LOCAL
     start_timeout_s: ClassVar[float] = 60.0
     stop_grace_s: ClassVar[float] = 10.0
 
     def __init__(self, options: Mapping[str, Option] | None = None) -> None:
-        self._user_options: dict[str, Option] = dict(options or {})
+        self._given = check(self.name, self.options, options or {})
         self._request: StartRequest | None = None
         self._ports: dict[str, int] = {}
         self._processes: list[ServerProcess] = []
+
+    @property
+    def user_options(self) -> dict[str, Option]:
+        """What the user set for this server."""
+        return dict(self._given)
 
     @abstractmethod
     def availability(self) -> Availability:
@@ -109,7 +114,7 @@ class LocalServer(ABC):
     def endpoints(self) -> Mapping[str, Endpoint]:
         return {each.name: self._endpoint(each) for each in self.request.listeners}
 
-    def jms(self) -> JmsAccess | None:
+    def access(self, kind: str) -> object | None:
         return None
 
     def log_tail(self, lines: int = 20) -> str:
@@ -136,29 +141,36 @@ class LocalServer(ABC):
     def port(self, listener: str) -> int:
         return self._ports[listener]
 
-    def option(self, name: str, default: Option) -> Option:
-        """The user's value, else the scenario's, else the default; of the default's type or a clear refusal."""
-        value = self._user_options.get(name, self.request.options.get(name, default))
-        try:
-            return type(default)(value) if not isinstance(default, bool) else _as_bool(value)
-        except ValueError as error:
-            raise ConfigError(f"{self.name}: option {name} is {value!r}, expected {type(default).__name__}") from error
+    def option(self, name: str) -> Option:
+        """The user's value, else the scenario's, else the declared default; of the default's type."""
+        declared = find(self.options, name)
+        if declared is None:
+            raise ServerError(f"{self.name} asks for an option it does not declare: {name}")
+        return declared.value(self.name, name, self._given.get(name, self.request.options.get(name, declared.default)))
 
     def certificates(self) -> Certificates:
         """The run's certificates, made when first asked for."""
         return make_certificates(
             self.directory / "certificates",
-            clients=int(self.option("client_certificates", 0)),
-            expired=bool(self.option("expired_certificate", False)),
+            clients=int(self.option("client_certificates")),
+            expired=bool(self.option("expired_certificate")),
         )
 
-    def jms_tls(self) -> Tls | None:
-        """How JMS consumers verify the server; None when they connect without TLS."""
-        return self.certificates().tls() if self.request.jms_tls else None
+    def consumer_tls(self) -> Tls | None:
+        """How back-end consumers verify the server; None when they connect without TLS."""
+        return self.certificates().tls() if self.request.consumer_tls else None
 
     def psk(self) -> Tls:
         """The run's pre-shared keys, one for each device."""
         return make_psk_file(self.directory / "certificates" / "psk.txt", max(1, self.request.devices))
+
+    @property
+    def bind_address(self) -> str:
+        """What listeners are bound to: nothing but loopback, or everything when devices are on other hosts.
+
+        Everything, so that the server is also found on the loopback address, where it is watched.
+        """
+        return LOOPBACK if is_loopback(self.request.address) else "0.0.0.0"
 
     def only_listener(self, security: str) -> Listener | None:
         """The one listener of that kind, for servers that have no more; several are refused."""
@@ -187,16 +199,16 @@ class LocalServer(ABC):
     def _endpoint(self, listener: Listener) -> Endpoint:
         tls = None
         if listener.security == "tls":
-            tls = self.certificates().tls(int(self.option("client_certificates", 0)))
+            tls = self.certificates().tls(int(self.option("client_certificates")))
         if listener.security == "psk":
             tls = self.psk()
-        return Endpoint(listener.name, LOOPBACK, self._ports[listener.name], tls)
+        return Endpoint(listener.name, self.request.address, self._ports[listener.name], tls)
 
     def _choose_ports(self, listeners: Sequence[Listener]) -> dict[str, int]:
         """A free port for each listener; `port` (first listener) or `port_NAME` fixes one."""
         chosen = dict(zip((each.name for each in listeners), free_ports(len(listeners)), strict=True))
         for place, name in enumerate(chosen):
-            fixed = int(self.option(f"port_{name}", 0)) or (int(self.option("port", 0)) if place == 0 else 0)
+            fixed = int(self.option(f"port_{name}")) or (int(self.option("port")) if place == 0 else 0)
             chosen[name] = fixed or chosen[name]
         return chosen
 
@@ -215,20 +227,13 @@ class LocalServer(ABC):
 
     def _refuse_too_many_devices(self, devices: int) -> None:
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        if hard != resource.RLIM_INFINITY and devices + FILES_BESIDE_DEVICES > hard:
+        if hard != resource.RLIM_INFINITY and devices + SERVER_FILES > hard:
             raise RequirementError(
-                f"{self.name} would need {devices + FILES_BESIDE_DEVICES} open files, the limit is {hard}",
+                f"{self.name} would need {devices + SERVER_FILES} open files, the limit is {hard}",
                 hint="raise the hard limit of open files (ulimit -Hn) or use fewer devices",
             )
 
 
 def _wants(request: StartRequest) -> tuple[tuple[str, bool], ...]:
-    return (("jms", request.jms), ("ha-pair", request.ha))
-
-
-def _as_bool(value: Option) -> bool:
-    if isinstance(value, str):
-        if value.lower() not in ("true", "false", "1", "0", "yes", "no"):
-            raise ValueError(value)
-        return value.lower() in ("true", "1", "yes")
-    return bool(value)
+    consumers = ((request.consumers.kind, True),) if request.consumers else ()
+    return (*consumers, ("ha-pair", request.ha))

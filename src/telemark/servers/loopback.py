@@ -11,32 +11,32 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import telemark
 from telemark.errors import ConfigError, ServerError
+from telemark.host.ports import LOOPBACK, free_ports
 from telemark.model.plan import Profile
 from telemark.servers.contract import Availability, Listener
 from telemark.servers.http_json import get_json
 from telemark.servers.local import LocalServer
 from telemark.servers.loopback_faults import parse_faults
-from telemark.servers.ports import LOOPBACK, free_ports
+from telemark.servers.options import LOCAL, MAX_QUEUED, ServerOption
 from telemark.servers.process import ServerProcess
+from telemark.servers.terms import COUNTERS
 
 ACCOUNT = "faults.json"
 HOW_TO_GET = "it is part of telemark: build the native module (make setup)"
-# What of GET /counters is part of the contract.
-COUNTERS = (
-    "messages_in",
-    "messages_out",
-    "messages_dropped",
-    "connections",
-    "subscriptions",
-    "buffered_messages",
-    "buffered_hwm",
-    "bytes_in",
-    "bytes_out",
+
+OPTIONS = (
+    ServerOption("threads", 1, "reactor threads"),
+    ServerOption("seed", 0, "chooses which messages faults hit"),
+    replace(MAX_QUEUED, default=1_000_000),
+    ServerOption("receive_maximum", 65_535, "unacknowledged messages of a device"),
+    ServerOption("account_limit", 100_000, "messages the account of faults names"),
+    ServerOption("faults", "", "faults in force, as drop=100,stall=1@3 (see `telemark loopback --help`)"),
 )
 
 
@@ -48,6 +48,7 @@ class LoopbackServer(LocalServer):
         {"mqtt-3.1.1", "mqtt-5", "qos-1", "qos-2", "tls-1.2", "tls-1.3", "psk"}
         | {"shared", "shared-3.1.1", "durable", "faults"}
     )
+    options: ClassVar[tuple[ServerOption, ...]] = (*LOCAL, *OPTIONS)
     profiles: ClassVar[Mapping[Profile, str]] = {
         "memory": "nothing is written to disk; sessions live as long as the process",
         "durable": "sessions outlive their connections but are kept in memory: nothing is written to disk",
@@ -67,12 +68,12 @@ class LoopbackServer(LocalServer):
         config = {
             "listeners": [self._listener(each) for each in self.request.listeners],
             "control_port": self._control_port,
-            "threads": self.option("threads", 1),
-            "max_queued_messages": self.option("max_queued_messages", 1_000_000),
-            "receive_maximum": self.option("receive_maximum", 65_535),
-            "seed": self.option("seed", 0),
-            "account_limit": self.option("account_limit", 100_000),
-            "faults": parse_faults([text for text in str(self.option("faults", "")).split(",") if text]),
+            "threads": self.option("threads"),
+            "max_queued_messages": self.option("max_queued_messages"),
+            "receive_maximum": self.option("receive_maximum"),
+            "seed": self.option("seed"),
+            "account_limit": self.option("account_limit"),
+            "faults": parse_faults([text for text in str(self.option("faults")).split(",") if text]),
         }
         self._config.write_text(json.dumps(config, indent=2) + "\n")
 
@@ -134,6 +135,7 @@ class LoopbackServer(LocalServer):
     def _listener(self, listener: Listener) -> dict[str, Any]:
         found: dict[str, Any] = {
             "name": listener.name,
+            "host": self.bind_address,
             "port": self.port(listener.name),
             "security": listener.security,
             "socket_buffer": listener.socket_buffer,
@@ -141,7 +143,7 @@ class LoopbackServer(LocalServer):
         if listener.security == "tls":
             made = self.certificates()
             found |= {"certificate": str(made.server), "key": str(made.server_key)}
-            found |= {"client_ca": str(made.ca)} if int(self.option("client_certificates", 0)) else {}
+            found |= {"client_ca": str(made.ca)} if int(self.option("client_certificates")) else {}
         if listener.security == "psk":
             found["psk_file"] = self.psk().psk_file
         return found

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+from telemark.host.cache import install, installed
+from telemark.host.ports import LOOPBACK, free_ports
 from telemark.model.plan import Profile
-from telemark.servers.cache import install, installed, run_with_progress
 from telemark.servers.contract import Availability
 from telemark.servers.http_json import get_json
 from telemark.servers.local import LocalServer
-from telemark.servers.ports import LOOPBACK, free_ports
+from telemark.servers.packages import run_with_progress
 from telemark.servers.process import ServerProcess
 
 VERSION = "2.7.9"
@@ -55,7 +56,9 @@ class Mochi(LocalServer):
     def configure(self) -> None:
         self._counter_port = free_ports(1)[0]
         addresses = {each.name: self.port(each.name) for each in self.request.listeners}
-        listeners = [{"type": "tcp", "id": name, "address": f"{LOOPBACK}:{port}"} for name, port in addresses.items()]
+        listeners = [
+            {"type": "tcp", "id": name, "address": f"{self.bind_address}:{port}"} for name, port in addresses.items()
+        ]
         listeners.append({"type": "sysinfo", "id": "counters", "address": f"{LOOPBACK}:{self._counter_port}"})
         hooks: dict[str, Any] = {"auth": {"allow_all": True}}
         if self.request.profile == "durable":

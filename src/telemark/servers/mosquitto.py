@@ -12,14 +12,18 @@ from functools import cache
 from typing import ClassVar
 
 from telemark.errors import ServerError
+from telemark.host.ports import LOOPBACK, free_ports
 from telemark.model.plan import Endpoint, Profile
 from telemark.servers.contract import Availability, Listener
 from telemark.servers.local import LocalServer
-from telemark.servers.ports import LOOPBACK, free_ports
+from telemark.servers.options import LOCAL, MAX_QUEUED, ServerOption
 from telemark.servers.process import ServerProcess
-from telemark.servers.sys_topics import TOPICS, SysWatcher, counters_from
+from telemark.servers.sys_topics import MOSQUITTO, SysWatcher
 
 HOW_TO_GET = "Debian, Ubuntu: apt install mosquitto"
+
+MAX_INFLIGHT = ServerOption("max_inflight_messages", 0, "unacknowledged messages of a device; 0: no limit")
+AUTOSAVE = ServerOption("autosave_interval", 1, "seconds between two saves")
 
 
 class Mosquitto(LocalServer):
@@ -30,6 +34,7 @@ class Mosquitto(LocalServer):
         {"mqtt-3.1.1", "mqtt-5", "qos-1", "qos-2", "tls-1.2", "tls-1.3", "psk"}
         | {"shared", "shared-3.1.1", "durable", "persistent"}
     )
+    options: ClassVar[tuple[ServerOption, ...]] = (*LOCAL, MAX_QUEUED, MAX_INFLIGHT, AUTOSAVE)
     profiles: ClassVar[Mapping[Profile, str]] = {
         "memory": "nothing is written to disk",
         "durable": "the whole state is saved to disk once a second; acknowledged does not mean on disk, "
@@ -67,14 +72,14 @@ class Mosquitto(LocalServer):
         )
         for port in (*self._ports.values(), self._watch_port):
             process.wait_for_port(LOOPBACK, port, self.start_timeout_s)
-        self._watcher = SysWatcher(Endpoint("watch", LOOPBACK, self._watch_port), list(TOPICS.values()))
+        self._watcher = SysWatcher(Endpoint("watch", LOOPBACK, self._watch_port), MOSQUITTO)
         try:
             self._watcher.start()
         except (OSError, ServerError) as error:
             raise process.failure(f"mosquitto listens but does not answer: {error}") from error
 
     def counters(self) -> Mapping[str, float]:
-        return counters_from(self._watcher.readings()) if self._watcher else {}
+        return self._watcher.counters() if self._watcher else {}
 
     def before_end(self) -> None:
         if self._watcher is not None:
@@ -86,8 +91,8 @@ class Mosquitto(LocalServer):
             "per_listener_settings true",
             # started as root it would change to a user that cannot read the run folder
             *([f"user {user}"] if user else []),
-            f"max_queued_messages {self.option('max_queued_messages', 0)}",  # 0: no limit
-            f"max_inflight_messages {self.option('max_inflight_messages', 0)}",
+            f"max_queued_messages {self.option('max_queued_messages')}",  # 0: no limit
+            f"max_inflight_messages {self.option('max_inflight_messages')}",
             "set_tcp_nodelay true",
             "sys_interval 1",
             "log_dest stdout",
@@ -103,15 +108,15 @@ class Mosquitto(LocalServer):
         return [
             "persistence true",
             f"persistence_location {self.data}/",
-            f"autosave_interval {self.option('autosave_interval', 1)}",  # seconds
+            f"autosave_interval {self.option('autosave_interval')}",  # seconds
         ]
 
     def _listener(self, listener: Listener) -> list[str]:
-        lines = [f"listener {self.port(listener.name)} {LOOPBACK}", "allow_anonymous true"]
+        lines = [f"listener {self.port(listener.name)} {self.bind_address}", "allow_anonymous true"]
         if listener.security == "tls":
             made = self.certificates()
             lines += [f"cafile {made.ca}", f"certfile {made.server}", f"keyfile {made.server_key}"]
-            lines += ["require_certificate true"] if int(self.option("client_certificates", 0)) else []
+            lines += ["require_certificate true"] if int(self.option("client_certificates")) else []
         if listener.security == "psk":
             lines += ["psk_hint telemark", f"psk_file {self.psk().psk_file}"]
         return lines

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from functools import cache
 from typing import ClassVar
 
+from telemark.host.ports import LOOPBACK, free_ports
 from telemark.model.plan import Profile
 from telemark.servers.contract import Availability
 from telemark.servers.http_json import get_json
 from telemark.servers.local import LocalServer
-from telemark.servers.ports import LOOPBACK, free_ports
+from telemark.servers.options import LOCAL, ServerOption
 from telemark.servers.process import ServerProcess
 
 CONFIGURATION = """\
@@ -25,10 +26,12 @@ jetstream {{
   store_dir: "{data}"
 }}
 mqtt {{
-  listen: "{host}:{mqtt}"
+  listen: "{bind}:{mqtt}"
   max_ack_pending: {max_ack_pending}
 }}
 """
+
+MAX_ACK_PENDING = ServerOption("max_ack_pending", 1024, "unacknowledged messages of a subscription")
 
 
 class Nats(LocalServer):
@@ -36,6 +39,7 @@ class Nats(LocalServer):
 
     name = "nats"
     offers: ClassVar[frozenset[str]] = frozenset({"mqtt-3.1.1", "qos-1", "durable", "persistent"})
+    options: ClassVar[tuple[ServerOption, ...]] = (*LOCAL, MAX_ACK_PENDING)
     profiles: ClassVar[Mapping[Profile, str]] = {
         "memory": "sessions and QoS 1 messages go through JetStream files in any case: nothing can be switched off",
         "durable": "JetStream file store; no synchronisation was seen before an acknowledgement",
@@ -55,12 +59,13 @@ class Nats(LocalServer):
         listener = self.only_listener("none")
         text = CONFIGURATION.format(
             host=LOOPBACK,
+            bind=self.bind_address,
             nats=nats,
             http=self._http_port,
             connections=self.request.devices + 100,
             data=self.data,
             mqtt=self.port(listener.name) if listener else 0,
-            max_ack_pending=self.option("max_ack_pending", 1024),
+            max_ack_pending=self.option("max_ack_pending"),
         )
         (self.directory / "nats.conf").write_text(text)
 

@@ -1,15 +1,13 @@
-"""One child process of a server adapter: started in its own session, logged to a file, ended without leftovers."""
+"""One child process of a server adapter: in a process group of its own, logged to a file, ended without leftovers."""
 
 from __future__ import annotations
 
-import atexit
 import os
 import resource
 import signal
 import socket
 import subprocess
 import time
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,9 +15,9 @@ from pathlib import Path
 import psutil
 
 from telemark.errors import RequirementError, ServerError
+from telemark.host.guardian import guarded
 
 POLL_S = 0.02
-_running: weakref.WeakSet[ServerProcess] = weakref.WeakSet()
 
 
 class ServerProcess:
@@ -63,7 +61,6 @@ class ServerProcess:
             except FileNotFoundError as error:
                 raise RequirementError(f"{self.label}: the program {self.command[0]} was not found") from error
         _raise_file_limit(self._child.pid)
-        _running.add(self)
 
     def _spawn(self, output: int) -> subprocess.Popen[bytes]:
         """Fork with the CPU set already in force, so that every thread of the child inherits it."""
@@ -79,11 +76,11 @@ class ServerProcess:
             return subprocess.Popen(
                 self.command,
                 cwd=self._directory,
-                env=os.environ | self._environment,
+                env=guarded(self._environment),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # a group of its own: Ctrl-C reaches us only, and the group can be ended whole
+                process_group=0,  # see host/lines.py; and the group can be ended whole
             )
         finally:
             if self._cpus:
@@ -112,7 +109,7 @@ class ServerProcess:
         return []
 
     def stop(self, grace_s: float = 10.0) -> None:
-        """SIGTERM, then after `grace_s` SIGKILL; returns when every process of its session is gone."""
+        """SIGTERM, then after `grace_s` SIGKILL; returns when every process of its group is gone."""
         self._end(signal.SIGTERM, grace_s)
 
     def kill(self) -> None:
@@ -123,14 +120,13 @@ class ServerProcess:
         child = self._child
         if child is None:
             return
-        members = _session_members(child.pid)
+        members = _group_members(child.pid)
         if child.poll() is None:
             child.send_signal(first)
             with suppress(subprocess.TimeoutExpired):
                 child.wait(grace_s)
-        _kill_all({*members, *_session_members(child.pid)})
+        _kill_all({*members, *_group_members(child.pid)})
         child.wait()
-        _running.discard(self)
 
     def wait_until(self, ready: Callable[[], bool], timeout_s: float, what: str) -> None:
         """Poll `ready` until it is true; a dead child or the end of the time raises with its last log lines."""
@@ -176,12 +172,12 @@ def tail(path: Path, lines: int) -> str:
         return ""
 
 
-def _session_members(session: int) -> set[psutil.Process]:
-    """Every process of the session, also those whose parent has ended (they belong to init, not to our child)."""
+def _group_members(group: int) -> set[psutil.Process]:
+    """Every process of the group, also those whose parent has ended (they belong to init, not to our child)."""
     members = set()
     for process in psutil.process_iter():
         with suppress(ProcessLookupError, PermissionError):
-            if os.getsid(process.pid) == session:
+            if os.getpgid(process.pid) == group:
                 members.add(process)
     return members
 
@@ -199,10 +195,3 @@ def _raise_file_limit(pid: int) -> None:
     with suppress(OSError):
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (hard, hard))
-
-
-@atexit.register
-def _kill_leftovers() -> None:
-    """A server must not outlive the program that started it, however that ends (kill -9 excepted)."""
-    for process in list(_running):
-        process.kill()

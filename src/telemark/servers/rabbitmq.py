@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -10,13 +11,14 @@ from pathlib import Path
 from typing import ClassVar
 
 from telemark.errors import ConfigError, RequirementError
+from telemark.host.ports import LOOPBACK, free_ports
 from telemark.model.plan import Profile
 from telemark.servers.contract import Availability
 from telemark.servers.http_json import get_text
 from telemark.servers.local import LocalServer
-from telemark.servers.ports import LOOPBACK, free_ports
+from telemark.servers.options import LOCAL, MAX_QUEUED, ServerOption
 from telemark.servers.process import ServerProcess
-from telemark.servers.prometheus import parse
+from telemark.servers.prometheus import by_labels, totals
 
 HOW_TO_GET = "Debian, Ubuntu: apt install rabbitmq-server (and keep its service stopped)"
 PLUGINS = ("rabbitmq_mqtt", "rabbitmq_prometheus")
@@ -28,12 +30,23 @@ COUNTERS = {
     "subscriptions": "rabbitmq_consumers",
     "buffered_messages": "rabbitmq_queue_messages",
 }
+MOST_QUEUES = 1000  # one line each: reading more of them every second would weigh on the server that is measured
 SYNC_NOTE = (
     "sessions that are kept use durable queues (classic ones unless the option queues says quorum); "
     "a message is acknowledged after its queue is synchronised to disk"
 )
+UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 # Debian's program on PATH changes to another user and to global folders; the one behind it does not.
 DIRECT_PROGRAMS = ("/usr/lib/rabbitmq/bin/rabbitmq-server",)
+
+OPTIONS = (
+    ServerOption("queues", "classic", "`classic` or `quorum` for kept sessions"),
+    ServerOption("prefetch", 10, "unacknowledged messages to a device"),
+    ServerOption(
+        "memory_watermark", "0.4", "publishers are blocked above this share of the memory (0.4) or amount (3g)"
+    ),
+    ServerOption("backlog", 4096, "connections that may wait to be accepted"),
+)
 
 
 class RabbitMq(LocalServer):
@@ -44,6 +57,7 @@ class RabbitMq(LocalServer):
     offers: ClassVar[frozenset[str]] = frozenset(
         {"mqtt-3.1.1", "qos-1", "tls-1.2", "tls-1.3", "durable", "persistent", "fsync"}
     )
+    options: ClassVar[tuple[ServerOption, ...]] = (*LOCAL, MAX_QUEUED, *OPTIONS)
     profiles: ClassVar[Mapping[Profile, str]] = {
         "memory": "queues of clean sessions are in memory; sessions that are kept use classic queues, "
         "which RabbitMQ always writes to disk",
@@ -64,10 +78,10 @@ class RabbitMq(LocalServer):
 
     def configure(self) -> None:
         self._epmd_port, self._distribution_port, self._metrics_port = free_ports(3)
-        lines = [*self._general(), *self._mqtt()]
+        lines = [*self._general(), *self._mqtt(), *self._limit()]
         for number, listener in enumerate(self.request.listeners, 1):
             kind = "ssl" if listener.security == "tls" else "tcp"
-            lines.append(f"mqtt.listeners.{kind}.{number} = {LOOPBACK}:{self.port(listener.name)}")
+            lines.append(f"mqtt.listeners.{kind}.{number} = {self.bind_address}:{self.port(listener.name)}")
         lines += self._tls()
         (self.directory / "rabbitmq.conf").write_text("\n".join(lines) + "\n")
         (self.directory / "enabled_plugins").write_text(f"[{','.join(PLUGINS)}].\n")
@@ -83,8 +97,13 @@ class RabbitMq(LocalServer):
 
     def counters(self) -> Mapping[str, float]:
         page = get_text(self._metrics_port, "/metrics")
-        values = parse(page) if page else {}
-        return {name: values[metric] for name, metric in COUNTERS.items() if metric in values}
+        values = totals(page) if page else {}
+        found = {name: values[metric] for name, metric in COUNTERS.items() if metric in values}
+        if 0 < values.get("rabbitmq_queues", 0) <= MOST_QUEUES:
+            queues = get_text(self._metrics_port, "/metrics/detailed?family=queue_coarse_metrics")
+            depths = by_labels(queues or "").get("rabbitmq_detailed_queue_messages", {})
+            found |= {"largest_queue": max(depths.values())} if depths else {}
+        return found
 
     def _spawn(self, label: str, command: list[str]) -> ServerProcess:
         log = self.directory / f"{label}.log"
@@ -123,12 +142,23 @@ class RabbitMq(LocalServer):
             f"prometheus.tcp.ip = {LOOPBACK}",
             f"prometheus.tcp.port = {self._metrics_port}",
             "collect_statistics_interval = 1000",  # milliseconds
-            f"vm_memory_high_watermark.relative = {self.option('memory_watermark', 0.4)}",
+            self._watermark(),
         ]
+
+    def _watermark(self) -> str:
+        """Where publishers are blocked: a share of the host's memory, or an amount with a unit."""
+        mark = str(self.option("memory_watermark"))
+        found = re.fullmatch(r"(\d+)([kmg])b?", mark.lower())
+        if found:
+            amount = int(found.group(1)) * UNITS[found.group(2)]
+            return f"vm_memory_high_watermark.absolute = {amount}"
+        if re.fullmatch(r"0?\.\d+|1(\.0+)?", mark):
+            return f"vm_memory_high_watermark.relative = {mark}"
+        raise ConfigError(f"rabbitmq: option memory_watermark is {mark!r}, expected a share (0.4) or an amount (3g)")
 
     def _mqtt(self) -> list[str]:
         # Quorum queues sync as well, but 3.10 forgets one that was made shortly before a crash (docs/servers.md).
-        queues = self.option("queues", "classic")
+        queues = self.option("queues")
         if queues not in ("classic", "quorum"):
             raise ConfigError(f"rabbitmq: option queues is {queues!r}, expected classic or quorum")
         lines = [
@@ -137,19 +167,36 @@ class RabbitMq(LocalServer):
             "mqtt.default_pass = guest",
             "mqtt.vhost = /",
             f"mqtt.durable_queue_type = {queues}",
-            f"mqtt.prefetch = {self.option('prefetch', 10)}",  # unacknowledged QoS 1 messages per device
-            "mqtt.tcp_listen_options.backlog = 4096",
+            f"mqtt.prefetch = {self.option('prefetch')}",  # unacknowledged QoS 1 messages per device
+            f"mqtt.tcp_listen_options.backlog = {self.option('backlog')}",
             "mqtt.tcp_listen_options.nodelay = true",
         ]
         buffers = {each.socket_buffer for each in self.request.listeners if each.socket_buffer}
-        if buffers:  # one setting for all listeners
-            lines += [f"mqtt.tcp_listen_options.{each} = {max(buffers)}" for each in ("sndbuf", "recbuf")]
+        if buffers:  # one setting for all listeners: that of the many devices, as in ScalAgent's report
+            lines += [f"mqtt.tcp_listen_options.{each} = {min(buffers)}" for each in ("sndbuf", "recbuf")]
         return lines
+
+    def _limit(self) -> list[str]:
+        """Messages a queue may hold before it drops its oldest: a policy, which is part of the definitions."""
+        most = int(self.option("max_queued_messages"))
+        if not most:
+            return []
+        policy = {"vhost": "/", "name": "limit", "pattern": ".*", "apply-to": "queues", "priority": 0}
+        guest = {"name": "guest", "password": "guest", "tags": ""}
+        rights = {"user": "guest", "vhost": "/", "configure": ".*", "write": ".*", "read": ".*"}
+        definitions = {
+            "vhosts": [{"name": "/"}],
+            "users": [guest],
+            "permissions": [rights],
+            "policies": [policy | {"definition": {"max-length": most, "overflow": "drop-head"}}],
+        }
+        (self.directory / "definitions.json").write_text(json.dumps(definitions, indent=1) + "\n")
+        return [f"load_definitions = {self.directory / 'definitions.json'}"]
 
     def _tls(self) -> list[str]:
         if not any(each.security == "tls" for each in self.request.listeners):
             return ["mqtt.listeners.ssl = none"]
-        made, clients = self.certificates(), int(self.option("client_certificates", 0))
+        made, clients = self.certificates(), int(self.option("client_certificates"))
         return [
             f"ssl_options.cacertfile = {made.ca}",
             f"ssl_options.certfile = {made.server}",

@@ -6,34 +6,39 @@ the server's counts.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
 from telemark.errors import TelemarkError
 from telemark.model.plan import Endpoint
+from telemark.servers.terms import Counters, Term, add_up
 from telemark.servers.tiny_client import Published, TinyClient
 
 KEEP_ALIVE_S = 60
+RETRY_S = 0.5
 # Mosquitto's names, which several other servers use too. One subscription each, so that the watcher gets little else.
-TOPICS = {
-    "messages_in": "$SYS/broker/publish/messages/received",
-    "messages_out": "$SYS/broker/publish/messages/sent",
-    "messages_dropped": "$SYS/broker/publish/messages/dropped",
-    "bytes_in": "$SYS/broker/publish/bytes/received",
-    "bytes_out": "$SYS/broker/publish/bytes/sent",
-    "connections": "$SYS/broker/clients/connected",
-    "subscriptions": "$SYS/broker/subscriptions/count",
-    "stored": "$SYS/broker/store/messages/count",
-    "retained": "$SYS/broker/retained messages/count",
+MOSQUITTO: Counters = {
+    "messages_in": (Term("$SYS/broker/publish/messages/received"),),
+    "messages_out": (Term("$SYS/broker/publish/messages/sent"),),
+    "messages_dropped": (Term("$SYS/broker/publish/messages/dropped"),),
+    "bytes_in": (Term("$SYS/broker/publish/bytes/received"),),
+    "bytes_out": (Term("$SYS/broker/publish/bytes/sent"),),
+    "connections": (Term("$SYS/broker/clients/connected"),),
+    "subscriptions": (Term("$SYS/broker/subscriptions/count"),),
+    "buffered_messages": (
+        Term("$SYS/broker/store/messages/count"),
+        Term("$SYS/broker/retained messages/count", minus=True),
+    ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Last value of one topic, and what the watcher had received before it on this connection.
+    """Last value of one topic, and what the watcher had received before it.
 
     A retained value is older than the connection: nothing in it is the watcher's doing.
     """
@@ -45,36 +50,46 @@ class Reading:
 
 
 class SysWatcher:
-    """Subscribes to topics and keeps the last number of each."""
+    """Subscribes to the topics that counters are made of and keeps the last number of each."""
 
     def __init__(
-        self, endpoint: Endpoint, topics: Sequence[str], username: str | None = None, password: str | None = None
+        self, endpoint: Endpoint, counters: Counters, username: str | None = None, password: str | None = None
     ) -> None:
         self._endpoint = endpoint
-        self._topics = tuple(topics)
+        self._counters = counters
+        self._topics = tuple(dict.fromkeys(term.name for terms in counters.values() for term in terms))
         self._login = (username, password)
         self._readings: dict[str, Reading] = {}
         self._lock = threading.Lock()
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
+        self._connected = False
+        self._messages = self._bytes = 0  # received so far, by all connections
 
     def start(self) -> None:
         """Connect now, so that a refusal is reported here; then read in the background."""
-        client = TinyClient(self._endpoint, f"telemark-sys-{time.monotonic_ns() % 10**9}", keep_alive_s=KEEP_ALIVE_S)
-        client.open(*self._login)
-        client.subscribe(*self._topics)
+        client = self._open()
         self._ending.clear()
-        self._thread = threading.Thread(target=self._read, args=(client,), name="sys-topics", daemon=True)
+        self._thread = threading.Thread(target=self._watch, args=(client,), name="sys-topics", daemon=True)
         self._thread.start()
+
+    def _open(self) -> TinyClient:
+        client = TinyClient(self._endpoint, f"telemark-sys-{time.monotonic_ns() % 10**9}", keep_alive_s=KEEP_ALIVE_S)
+        client.open(*self._login).subscribe(*self._topics)
+        return client
 
     def readings(self) -> dict[str, Reading]:
         """Last readings by topic; topics that were never published are missing."""
         with self._lock:
             return dict(self._readings)
 
+    def counters(self) -> dict[str, float]:
+        """The counters, without the watcher's own share."""
+        return counters_from(self.readings(), self._counters)
+
     def connected(self) -> bool:
-        """Whether values still come in."""
-        return self._thread is not None and self._thread.is_alive()
+        """Whether values come in at present."""
+        return self._connected
 
     def stop(self) -> None:
         """Disconnect. Safe to call twice. What was read is forgotten: a stopped server has no counters."""
@@ -85,42 +100,60 @@ class SysWatcher:
         with self._lock:
             self._readings.clear()
 
-    def _read(self, client: TinyClient) -> None:
-        messages, payload_bytes, last_ping = 0, 0, time.monotonic()
-        with suppress(OSError, TelemarkError), client:
-            while not self._ending.is_set():
-                if time.monotonic() - last_ping > KEEP_ALIVE_S / 3:
-                    client.ping()
-                    last_ping = time.monotonic()
-                message = client.receive(0.2)
-                if message is None:
-                    continue
-                self._keep(message, messages, payload_bytes)
-                messages += 1
-                payload_bytes += len(message.payload)
-        if not self._ending.is_set():  # the server went away: old values must not pass for present ones
-            with self._lock:
+    def _watch(self, client: TinyClient) -> None:
+        """Read until told to stop. A connection that breaks, or on which no MQTT comes, is made anew."""
+        while True:
+            self._connected = True
+            with suppress(OSError, TelemarkError), client:
+                self._read(client)
+            with self._lock:  # old values must not pass for present ones
                 self._readings.clear()
+            self._connected = False
+            while not self._ending.wait(RETRY_S):
+                with suppress(OSError, TelemarkError):
+                    client = self._open()
+                    break
+            else:
+                return
 
-    def _keep(self, message: Published, messages: int, payload_bytes: int) -> None:
+    def _read(self, client: TinyClient) -> None:
+        last_ping = time.monotonic()
+        while not self._ending.is_set():
+            if time.monotonic() - last_ping > KEEP_ALIVE_S / 3:
+                client.ping()
+                last_ping = time.monotonic()
+            message = client.receive(0.2)
+            if message is not None:
+                self._keep(message)
+                self._messages += 1
+                self._bytes += len(message.payload)
+
+    def _keep(self, message: Published) -> None:
         """Note the number in a message; texts such as the server's version are passed over."""
+        if message.topic not in self._topics:  # nobody asked for it, and there may be any number of them
+            return
         with suppress(ValueError, IndexError), self._lock:
             value = float(message.payload.split()[0])
-            before = (0, 0) if message.retained else (messages, payload_bytes)
+            if not math.isfinite(value):
+                return
+            before = (0, 0) if message.retained else (self._messages, self._bytes)
             self._readings[message.topic] = Reading(value, message.retained, *before)
 
 
-def counters_from(readings: Mapping[str, Reading]) -> dict[str, float]:
+def counters_from(readings: Mapping[str, Reading], counters: Counters = MOSQUITTO) -> dict[str, float]:
     """Contract names from topics, without the watcher's own share."""
-    found = {name: readings[topic] for name, topic in TOPICS.items() if topic in readings}
-    counters = {name: reading.value for name, reading in found.items() if name not in ("stored", "retained")}
-    for name, own in (("connections", 1), ("subscriptions", len(TOPICS))):
-        if name in found and not found[name].retained:
-            counters[name] -= own
-    if "messages_out" in found:
-        counters["messages_out"] -= found["messages_out"].messages_before
-    if "bytes_out" in found:
-        counters["bytes_out"] -= found["bytes_out"].bytes_before
-    if "stored" in found and "retained" in found:
-        counters["buffered_messages"] = max(0.0, found["stored"].value - found["retained"].value)
-    return counters
+    values = {topic: reading.value for topic, reading in readings.items()}
+    topics = len({term.name for terms in counters.values() for term in terms})
+    found = {}
+    for name, terms in counters.items():
+        value = add_up(terms, lambda term: values.get(term.name))
+        if value is not None:
+            found[name] = max(0.0, value - _own_share(name, readings[terms[0].name], topics))
+    return found
+
+
+def _own_share(name: str, reading: Reading, topics: int) -> int:
+    """What of a counter is the watcher's doing; a retained value is older than its connection."""
+    now = {"connections": 1, "subscriptions": topics}
+    before = {"messages_out": reading.messages_before, "bytes_out": reading.bytes_before}
+    return before.get(name, 0 if reading.retained else now.get(name, 0))

@@ -1,21 +1,21 @@
 """A very small MQTT 3.1.1 client: asks a server whether it lets us in, and reads what it publishes about itself.
 
 It exists so that adapters can check a login, a certificate or a listener before thousands of devices try, and read
-`$SYS` topics. Load is the engine's job. QoS 0 only; packets it does not know are skipped.
+`$SYS` topics. Load is the engine's job, and the packets are the engine's own. QoS 0 only; other packets are skipped.
 """
 
 from __future__ import annotations
 
 import socket
 import ssl
-import struct
 import time
 from dataclasses import dataclass
 
+from telemark import _native
 from telemark.errors import ServerError
 from telemark.model.plan import Endpoint, Tls
 
-CONNECT, CONNACK, PUBLISH, SUBSCRIBE, PINGREQ, DISCONNECT = 0x10, 0x20, 0x30, 0x82, 0xC0, 0xE0
+LARGEST_PACKET = 128 << 10  # bytes: a topic and a number are far smaller
 # MQTT 3.1.1, table 3.1
 REFUSALS = {
     1: "it does not accept MQTT 3.1.1",
@@ -61,7 +61,8 @@ class TinyClient:
         """Connect and log in. Raises UnreachableError, CertificateRefusedError or LoginRefusedError."""
         self._socket = _connect(self._endpoint, timeout_s)
         try:
-            self._send(CONNECT, _connect_body(self._client_id, self._keep_alive_s, username, password))
+            secret = password.encode() if username and password else None
+            self._send(_native.encode_connect(self._client_id, self._keep_alive_s, username or None, secret))
             self._read_answer(timeout_s)
         except BaseException:
             self._socket.close()
@@ -70,13 +71,14 @@ class TinyClient:
         return self
 
     def _read_answer(self, timeout_s: float) -> None:
-        kind, body = self._packet(timeout_s)
-        if kind & 0xF0 != CONNACK or len(body) < 2:
-            raise UnreachableError(
-                f"{_address(self._endpoint)} does not speak MQTT: CONNACK expected, {kind:#04x} found"
-            )
-        if body[1]:
-            reason = REFUSALS.get(body[1], f"return code {body[1]}")
+        try:
+            packet = self._packet(timeout_s)
+        except ValueError as error:
+            raise UnreachableError(f"{_address(self._endpoint)} does not speak MQTT: {error}") from error
+        if packet.kind != "connack":
+            raise UnreachableError(f"{_address(self._endpoint)} does not speak MQTT: its first packet is not CONNACK")
+        if packet.code:
+            reason = REFUSALS.get(packet.code, f"return code {packet.code}")
             raise LoginRefusedError(
                 f"the server at {_address(self._endpoint)} refused the login: {reason}",
                 hint="check the user name and the variable or file the password is read from",
@@ -84,32 +86,31 @@ class TinyClient:
 
     def subscribe(self, *filters: str) -> None:
         """Ask for the topics at QoS 0; deliveries may begin at once."""
-        body = struct.pack("!H", 1) + b"".join(_text(each) + b"\x00" for each in filters)
-        self._send(SUBSCRIBE, body)
+        self._send(_native.encode_subscribe(filters))
 
     def receive(self, timeout_s: float) -> Published | None:
         """The next message; None when none came in time. Raises OSError when the connection is gone."""
         deadline = time.monotonic() + timeout_s
         while (left := deadline - time.monotonic()) > 0:
             try:
-                kind, body = self._packet(left)
+                packet = self._packet(left)
             except TimeoutError:
                 return None
-            if kind & 0xF0 == PUBLISH:
-                length = struct.unpack_from("!H", body)[0]
-                skip = 2 if kind & 0x06 else 0  # packet identifier of QoS 1 and 2
-                return Published(body[2 : 2 + length].decode(), body[2 + length + skip :], bool(kind & 1))
+            except ValueError as error:
+                raise ConnectionError(f"{_address(self._endpoint)} sent what is no MQTT: {error}") from error
+            if packet.kind == "publish":
+                return Published(packet.topic, packet.payload, packet.retain)
         return None
 
     def ping(self) -> None:
         """Keep the connection alive."""
-        self._send(PINGREQ, b"")
+        self._send(_native.encode_pingreq())
 
     def close(self) -> None:
         """Disconnect in order. Safe to call twice."""
         if self._socket is not None:
             try:
-                self._send(DISCONNECT, b"")
+                self._send(_native.encode_disconnect())
             except OSError:
                 pass  # the server went first
             finally:
@@ -122,15 +123,15 @@ class TinyClient:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _send(self, kind: int, body: bytes) -> None:
+    def _send(self, packet: bytes) -> None:
         if self._socket is None:
             raise ConnectionError("the connection is not open")
-        self._socket.sendall(bytes([kind]) + _length(len(body)) + body)
+        self._socket.sendall(packet)
 
-    def _packet(self, timeout_s: float) -> tuple[int, bytes]:
+    def _packet(self, timeout_s: float) -> _native.ReceivedPacket:
         """The next whole packet. What was read stays buffered when the time is over in the middle of one."""
         deadline = time.monotonic() + timeout_s
-        while (packet := _split(self._buffer)) is None:
+        while (found := _native.decode_packet(self._buffer)) is None:
             left = deadline - time.monotonic()
             if left <= 0 or self._socket is None:
                 raise TimeoutError(f"{_address(self._endpoint)} did not answer")
@@ -139,9 +140,11 @@ class TinyClient:
             if not data:
                 raise ConnectionResetError(f"{_address(self._endpoint)} closed the connection")
             self._buffer += data
-        kind, body, used = packet
+            if len(self._buffer) > LARGEST_PACKET + len(data):
+                raise ValueError(f"a packet of more than {LARGEST_PACKET:,} bytes")
+        packet, used = found
         self._buffer = self._buffer[used:]
-        return kind, body
+        return packet
 
 
 def check_login(endpoint: Endpoint, username: str | None = None, password: str | None = None) -> None:
@@ -205,39 +208,3 @@ def _remedy(error: ssl.SSLCertVerificationError) -> str:
 
 def _address(endpoint: Endpoint) -> str:
     return f"{endpoint.host}:{endpoint.port}"
-
-
-def _text(value: str) -> bytes:
-    data = value.encode()
-    return struct.pack("!H", len(data)) + data
-
-
-def _length(value: int) -> bytes:
-    """Remaining length, MQTT 3.1.1 section 2.2.3."""
-    out = bytearray()
-    while True:
-        value, digit = divmod(value, 128)
-        out.append(digit | (0x80 if value else 0))
-        if not value:
-            return bytes(out)
-
-
-def _split(data: bytes) -> tuple[int, bytes, int] | None:
-    """First packet of the bytes as (first byte, body, bytes used); None when it is not all there."""
-    length = 0
-    for place in range(4):
-        if len(data) < place + 2:
-            return None
-        length |= (data[place + 1] & 0x7F) << (7 * place)
-        if not data[place + 1] & 0x80:
-            end = place + 2 + length
-            return (data[0], data[place + 2 : end], end) if len(data) >= end else None
-    raise ConnectionError("malformed remaining length")
-
-
-def _connect_body(client_id: str, keep_alive_s: int, username: str | None, password: str | None) -> bytes:
-    flags = 0x02 | (0x80 if username else 0) | (0x40 if username and password else 0)  # clean session
-    body = _text("MQTT") + bytes([4, flags]) + struct.pack("!H", keep_alive_s) + _text(client_id)
-    if username:
-        body += _text(username) + (_text(password) if password else b"")
-    return body

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from telemark.errors import DataError
+from telemark.store.pages import contents, read_directory
 from telemark.store.reader import record_files
 from telemark.store.schemas import TABLES
 
@@ -28,7 +28,7 @@ class Bounds:
     subscription: int = -1
     first_intended_ns: int = 0
     last_intended_ns: int = 0
-    rows: int = 0  # of the tables that grow with the messages: deliveries, acks, connections
+    acks: int = 0
     share: int = -1  # largest share group of its subscriptions; -1: no shared subscription
 
 
@@ -56,7 +56,7 @@ def local_bounds(folder: Path) -> Bounds:
         # Rows without a stamp have 0 there; they must not stretch the run's time.
         first_intended_ns=min((low for low, _ in intended if low > 0), default=0),
         last_intended_ns=max((high for _, high in intended), default=0),
-        rows=sum(each.num_rows for table in ("deliveries", "acks", "connections") for each in directories[table]),
+        acks=sum(directory.num_rows for directory in directories["acks"]),
         share=max((high for _, high in _extremes(directories["subscriptions"], "share")), default=-1),
     )
 
@@ -69,12 +69,23 @@ def _directories(folder: Path) -> dict[str, list[Any]]:
         found[table] = []
         for path in record_files(folder, table):
             try:
-                found[table].append(pq.read_metadata(path))
-            except (OSError, pa.ArrowException) as error:
+                with path.open("rb") as file:
+                    directory = read_directory(file)
+                    contents(file, directory)  # a page that is too large for memory is refused
+                _refuse_other_types(directory.schema.to_arrow_schema(), TABLES[table])
+                found[table].append(directory)
+            except (OSError, DataError, pa.ArrowException) as error:
                 damaged.append(f"{table}/{path.name}: {str(error).splitlines()[0]}")
     if damaged:
         raise DataError(f"{folder} has damaged files: {'; '.join(damaged)}", hint="copy the run folder again")
     return found
+
+
+def _refuse_other_types(found: pa.Schema, expected: pa.Schema) -> None:
+    """A column may be missing (older formats have fewer), but none may hold something else."""
+    for field in expected:
+        if field.name in found.names and found.field(field.name).type != field.type:
+            raise DataError(f"{field.name} is {found.field(field.name).type}, expected {field.type}")
 
 
 def _extremes(directories: Iterable[Any], column: str) -> Iterable[tuple[int, int]]:
@@ -91,6 +102,6 @@ def _extremes(directories: Iterable[Any], column: str) -> Iterable[tuple[int, in
             elif statistics is None or statistics.null_count < chunk.num_values:
                 # Guessing would make keys too narrow for the values, and every number after it wrong.
                 raise DataError(
-                    f"a Parquet file does not tell the smallest and largest {column}",
-                    hint="copy the run folder as it was recorded: files rewritten without statistics are of no use",
+                    f"a Parquet file lacks the smallest and largest {column} (statistics)",
+                    hint="copy the run folder as it was recorded: files rewritten without statistics cannot be used",
                 )

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
+from collections.abc import Iterable
 
-from telemark.store import health_metrics, result_words, results, schemas
-from telemark.store.layout import CAMPAIGN_FILE, RESULTS
-from telemark.store.run_file import RUN_FILE
-
-_RECORDS = {
-    "deliveries": "One row per message received by a subscription.",
-    "senders": "One row per stream: what was sent.",
-    "acks": "One row per acknowledgement (QoS 1 and 2).",
-    "connections": "One row per connection attempt.",
-    "events": "Things that happened besides messages.",
-    "counters": "Counts of each engine process in each second.",
-    "health": "Samples of host, server, engine and consumers; see [health](health.md).",
-    "streams": "Who publishes, and to which set of subscriptions.",
-    "subscriptions": "Who subscribes to what.",
-    "audiences": "Members of each set of subscriptions.",
-    "subscribed": "When each subscription was in force.",
-}
+from telemark.model.columns import RECORD_TABLES, RESULT_TABLES, Column, Table
+from telemark.store import health_metrics, results, schemas
+from telemark.store.documents.campaign import CAMPAIGN_FILE
+from telemark.store.documents.run import RUN_FILE
+from telemark.store.layout import RESULTS
 
 _RUN_FOLDER = f"""# Run folder
 
@@ -43,53 +31,57 @@ not have are null.
 | format | since | what changed |
 |---|---|---|
 | 1 | 0.1.0 | first version |
+| 2 | 0.2.0 | the plan holds the case, loads have their shape's fields only, consumers a kind; digests of files |
 
 `{RUN_FILE}` holds what is constant in a run: names, the plan, the server and its profile, the host, versions, phases
 (`[from_ns, until_ns]` each, absent when not reached), the state (running, complete, failed, interrupted) and its
-reason.
+reason. `files` lists every record file with its size and SHA-256 when the run was closed: `telemark verify` compares
+them, and `telemark analyze` refuses a run whose files differ. A file is on the disk before it gets its name. Links and
+special files in run and campaign folders are not followed.
+"""
+
+_RESULT_TABLES = f"""# Result tables
+
+Made by `telemark analyze`, version {results.RESULTS_VERSION}. A value that could not be measured is null, never zero.
+`better` says in which direction a difference is an improvement of the server; columns without one only differ.
+Thresholds may name any number of `points`, by its column or a short name. A column may be null in every table.
 """
 
 
 def run_folder() -> str:
     """docs/reference/run-folder.md."""
     lines = [_RUN_FOLDER]
-    for name, schema in schemas.TABLES.items():
-        rows = [
-            f"| `{field.name}` | {_kind(field)} | {(field.metadata or {}).get(b'description', b'').decode()} |"
-            for field in schema
-        ]
-        lines += [f"## {name}", "", _RECORDS[name], "", "| column | type | meaning |", "|---|---|---|", *rows, ""]
+    for table in RECORD_TABLES.values():
+        lines += _section(table, ("column", "type", "meaning"), map(_record_cells, table.columns))
     return "\n".join(lines)
 
 
 def result_tables() -> str:
     """docs/reference/result-tables.md."""
-    lines = [
-        "# Result tables",
-        "",
-        f"Made by `telemark analyze`, version {results.RESULTS_VERSION}. Times end in `_us`, rates are per "
-        "second, memory is in bytes, CPU in cores. A value that could not be measured is null, never zero.",
-        "",
-    ]
-    for name, schema in results.TABLES.items():
-        rows = [f"| `{field.name}` | {field.type} | {result_words.meaning(field.name)} |" for field in schema]
-        lines += [
-            f"## {name}",
-            "",
-            result_words.TABLES[name],
-            "",
-            "| column | type | meaning |",
-            "|---|---|---|",
-            *rows,
-            "",
-        ]
+    lines = [_RESULT_TABLES]
+    for table in RESULT_TABLES.values():
+        lines += _section(
+            table, ("column", "type", "unit", "better", "meaning", "short names"), map(_result_cells, table.columns)
+        )
     return "\n".join(lines)
+
+
+def _section(table: Table, heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
+    cells = (heads, ("---",) * len(heads), *rows)
+    return [f"## {table.name}", "", table.meaning, "", *(f"| {' | '.join(row)} |" for row in cells), ""]
+
+
+def _record_cells(column: Column) -> tuple[str, ...]:
+    return (f"`{column.name}`", f"{column.type}, may be null" if column.nullable else column.type, column.meaning)
+
+
+def _result_cells(column: Column) -> tuple[str, ...]:
+    unit = "" if column.unit == "text" else column.unit.replace("_", " ")
+    meaning = f"{column.meaning}; on the score card: {column.card}" if column.card else column.meaning
+    short = ", ".join(f"`{name}`" for name in column.short)
+    return (f"`{column.name}`", column.type, unit, column.better or "", meaning, short)
 
 
 def health() -> str:
     """docs/reference/health.md."""
     return health_metrics.reference_page()
-
-
-def _kind(field: pa.Field) -> str:
-    return f"{field.type}, may be null" if field.nullable else str(field.type)

@@ -17,6 +17,7 @@ HOST_METRICS: dict[str, str] = {
     "cpu_user": "share of one core in user mode since the last sample, 0 to 1",
     "cpu_system": "share of one core in the kernel since the last sample, 0 to 1",
     "cpu_idle": "share of one core idle (waiting for disk included) since the last sample, 0 to 1",
+    "cpu_wait": "share of one core idle and waiting for a disk since the last sample, 0 to 1",
     "cpu_steal": "share of one core taken by the hypervisor since the last sample, 0 to 1",
     "memory_used_bytes": "memory in use",
     "memory_available_bytes": "memory that new programs could use without swapping",
@@ -32,6 +33,7 @@ HOST_METRICS: dict[str, str] = {
 PROCESS_METRICS: dict[str, str] = {
     "cpu_cores": "cores used since the last sample (1.0 = one core busy)",
     "busiest_thread_cores": "cores used by the busiest thread since the last sample",
+    "thread_cores": "cores used since the last sample by one of the three busiest threads (instance: PID/TID NAME)",
     "rss_bytes": "resident memory",
     "pss_bytes": "proportional resident memory: shared pages counted by share",
     "threads": "threads",
@@ -60,7 +62,9 @@ COUNTER_METRICS: dict[str, str] = {
     "connections": "connections open now",
     "subscriptions": "subscriptions now",
     "buffered_messages": "messages the server holds now",
-    "buffered_hwm": "most messages the server held at once, in its own count",
+    "largest_queue": "messages that wait now in the fullest queue of a subscription",
+    "largest_queue_hwm": "most messages that waited at once in one subscription's queue, in the server's own count",
+    "heap_bytes": "heap of the server's JVM in use after its last garbage collection",
     "bytes_in": "bytes the server says it received, since it started",
     "bytes_out": "bytes the server says it sent, since it started",
 }

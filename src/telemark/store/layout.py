@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from telemark.errors import DataError
-from telemark.store.run_file import RUN_FILE, RunFile
+from telemark.store.documents.reading import Problem, read_bytes, required
+from telemark.store.documents.run import RUN_FILE, RunFile, parse_run
 
-CAMPAIGN_FILE: Final = "campaign.json"
 RESULTS: Final = "results"
 SERVER_FOLDER: Final = "server"
+CONTROL_SOCKET: Final = ".control"  # of a campaign, while its runs are made
 DEFAULT_OUT: Final = Path("runs")
 
 
@@ -45,14 +46,18 @@ def run_name(number: int, server: str, scenario: str, point: str, repeat: int = 
     return f"{stem[:200]}-r{repeat}" if repeat else stem[:200]
 
 
-def record_file(process: int, number: int) -> str:
-    """Name of a finished record file."""
-    return f"{process:03d}-{number:05d}.parquet"
-
-
 def unfinished(name: str) -> bool:
     """Whether readers must pass over this file or folder."""
     return name.startswith((".", "_"))
+
+
+def is_text(name: str) -> bool:
+    """Whether a file name is UTF-8: others can be opened, but stand in no table and on no page."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class Folders(Protocol):
@@ -63,22 +68,19 @@ class Folders(Protocol):
         ...
 
     def read_text(self, path: str) -> str:
-        """Content of a small file. Raises DataError when it cannot be read."""
+        """Content of a small file; bytes that are no text are replaced. Raises DataError when it cannot be read."""
         ...
 
 
 class LocalFolders:
-    """Folders of this host."""
+    """Folders of this host. Links in them are passed over: they lead elsewhere."""
 
     def children(self, folder: str) -> list[str]:
         path = Path(folder)
-        return sorted(child.name for child in path.iterdir()) if path.is_dir() else []
+        return sorted(child.name for child in path.iterdir() if not child.is_symlink()) if path.is_dir() else []
 
     def read_text(self, path: str) -> str:
-        try:
-            return Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f"{path} cannot be read: {error}") from error
+        return required(read_bytes(Path(path))).decode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ class RunFolder:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRuns:
     """What lies under some paths: readable runs, and why others are not."""
 
     runs: tuple[RunFolder, ...]
@@ -121,7 +123,7 @@ def is_url(path: str) -> bool:
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", path) is not None
 
 
-def find_runs(paths: Iterable[Path | str], folders: Folders | None = None) -> Found:
+def find_runs(paths: Iterable[Path | str], folders: Folders | None = None) -> FoundRuns:
     """Every run under the paths: run folders, campaign folders, folders of campaigns, or local patterns.
 
     Raises:
@@ -133,13 +135,21 @@ def find_runs(paths: Iterable[Path | str], folders: Folders | None = None) -> Fo
     for path in paths:
         folders_found = [run for start in _expanded(str(path)) for run in _run_folders(start, store, depth=2)]
         if not folders_found:
-            raise DataError(f"no run in {path}", hint=f"a run is a folder with a {RUN_FILE}")
+            raise DataError(f"no run in {path}", hint=f"a run is a folder with a {RUN_FILE}; links are not followed")
         for folder in folders_found:
+            if not is_text(folder):
+                problems[folder] = DataError("the folder's path is not UTF-8 text", hint="rename the folder")
+                continue
             try:
-                runs[folder] = RunFolder(folder, RunFile.parse(store.read_text(f"{folder}/{RUN_FILE}"), folder))
+                facts = parse_run(store.read_text(f"{folder}/{RUN_FILE}"), folder)
             except DataError as error:
                 problems[folder] = error
-    return Found(tuple(runs.values()), problems)
+                continue
+            if isinstance(facts, Problem):
+                problems[folder] = facts.error()
+            else:
+                runs[folder] = RunFolder(folder, facts)
+    return FoundRuns(tuple(runs.values()), problems)
 
 
 def _expanded(path: str) -> list[str]:

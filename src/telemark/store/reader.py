@@ -6,16 +6,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from telemark.errors import DataError
-from telemark.store.layout import unfinished
+from telemark.store.bounded import Most, read_bounded
+from telemark.store.pages import read_directory
+from telemark.store.safe import regular_files
 from telemark.store.schemas import TABLES
+
+MOST = Most(rows=20_000_000, text=2 << 30)  # of one file: a million devices of one process have fewer
 
 
 def record_files(folder: Path, table: str) -> list[Path]:
-    """Complete files of a record table, in the order they were written by each process."""
-    return sorted(path for path in (folder / table).glob("*.parquet") if not unfinished(path.name))
+    """Complete files of a record table, in the order they were written by each process.
+
+    Raises:
+        DataError: one of them is a link or no regular file.
+    """
+    return regular_files(folder / table)
 
 
 def read_records(folder: Path, table: str, columns: Sequence[str] | None = None) -> pa.Table:
@@ -28,7 +35,7 @@ def read_records(folder: Path, table: str, columns: Sequence[str] | None = None)
     """
     schema = TABLES[table]
     wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
-    parts = [_read(path, wanted) for path in record_files(folder, table)]
+    parts = [read_file(path, wanted) for path in record_files(folder, table)]
     return pa.concat_tables(parts) if parts else wanted.empty_table()
 
 
@@ -38,15 +45,17 @@ def damaged_files(folder: Path) -> dict[Path, str]:
     for table in TABLES:
         for path in record_files(folder, table):
             try:
-                pq.read_metadata(path)
-            except (OSError, pa.ArrowException) as error:
+                with path.open("rb") as file:
+                    read_directory(file)
+            except (OSError, DataError, pa.ArrowException) as error:
                 found[path] = str(error).splitlines()[0]
     return found
 
 
-def _read(path: Path, schema: pa.Schema) -> pa.Table:
+def read_file(path: Path, schema: pa.Schema) -> pa.Table:
+    """All rows of one record file in a schema; a column it does not have is null. Raises DataError."""
     try:
-        table = pq.read_table(path, partitioning=None)
+        table = read_bounded(path, MOST)
         arrays = [
             table.column(field.name).cast(field.type)
             if field.name in table.column_names

@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from telemark.errors import DataError
-from telemark.store.layout import RESULTS, unfinished
+from telemark.store.bounded import Most, read_bounded
+from telemark.store.documents.analysed import ANALYSED, Analysed
+from telemark.store.layout import RESULTS
 from telemark.store.results import RESULTS_VERSION, TABLES
+from telemark.store.safe import regular_files
 
-ANALYSED = "analysed"  # results/analysed/<run>.json, written last: its presence says that a run's tables are there
 PER_CAMPAIGN = frozenset({"scaling", "comparison"})
-
-
-@dataclass(frozen=True, slots=True)
-class Analysed:
-    """The pipeline's note about one run: its tables are there, or why they are not."""
-
-    run: str
-    version: int  # RESULTS_VERSION of the pipeline that wrote them
-    source: str  # fingerprint of the run.json they were made from
-    problem: str | None = None
-
-    def as_json(self) -> str:
-        """Text of the note."""
-        note = {"run": self.run, "version": self.version, "source": self.source, "problem": self.problem}
-        return json.dumps(note, ensure_ascii=False) + "\n"
-
-    @classmethod
-    def parse(cls, text: str) -> Analysed | None:
-        """The note, or None when it cannot be understood: then the run counts as not analysed."""
-        try:
-            note = json.loads(text)
-            return cls(str(note["run"]), int(note["version"]), str(note["source"]), note.get("problem"))
-        except (ValueError, KeyError, TypeError, AttributeError):
-            return None
+MOST = Most(rows=2_000_000, text=256 << 20)  # of one file: no analysis writes more
+# What every row has: rows are put in order by it.
+_ALWAYS: dict[str, tuple[str, ...]] = {
+    "latency": ("measure", "phase"),
+    "distribution": ("measure", "phase", "lower_us", "upper_us", "count"),
+    "intervals": ("second",),
+    "cores": ("second", "core"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +64,7 @@ class ResultTables:
         schema = TABLES[name]
         folder = self.campaign / RESULTS / name
         places = [folder] if name in PER_CAMPAIGN else [folder / f"run={run}" for run in runs or self.runs]
-        parts = [_read(path, schema) for place in places for path in _files(place)]
+        parts = [_read(path, schema, _ALWAYS.get(name, ())) for place in places for path in regular_files(place)]
         return pa.concat_tables(parts) if parts else schema.empty_table()
 
     def rows(self, name: str, runs: Sequence[str] | None = None) -> list[dict[str, Any]]:
@@ -90,16 +74,14 @@ class ResultTables:
 
 
 def _notes(folder: Path) -> list[Analysed]:
-    texts = (path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.json")) if not unfinished(path.name))
-    return [note for note in map(Analysed.parse, texts) if note is not None]
+    return [note for path in regular_files(folder, ".json") if (note := Analysed.read(path)) is not None]
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("*.parquet") if not unfinished(path.name))
-
-
-def _read(path: Path, schema: pa.Schema) -> pa.Table:
+def _read(path: Path, schema: pa.Schema, always: Sequence[str]) -> pa.Table:
     try:
-        return pq.read_table(path, partitioning=None).select(schema.names).cast(schema)
+        found = read_bounded(path, MOST).select(schema.names)
+        if empty := next((name for name in always if found.column(name).null_count), None):
+            raise DataError(f"{path} has rows without {empty}", hint="telemark analyze --again makes it again")
+        return found.cast(schema)
     except (OSError, KeyError, ValueError, pa.ArrowException) as error:
-        raise DataError(f"{path} is damaged: {error}", hint="telemark analyze --again makes it anew") from error
+        raise DataError(f"{path} is damaged: {error}", hint="telemark analyze --again makes it again") from error

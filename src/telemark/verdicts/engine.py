@@ -8,27 +8,31 @@ took the processor. The rules are explained in docs/concepts/measuring.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any
 
-LATE_US: Final = 5_000.0  # 99 % of the messages must leave within this of their time
-PUSHED_BACK_SHARE: Final = 0.001  # of the messages sent; below it the server did not hold the engine up
-LOOP_LAG_US: Final = 100_000.0  # a reactor away from its poll this long missed what happened meanwhile
-OFTEN_LAG_US: Final = 20_000.0
-OFTEN: Final = 0.1  # of the seconds
-FULL_THREAD: Final = 0.95  # of a core, mean over the phase
-FULL_HOST: Final = 0.95  # of all cores
-OTHERS_CORES: Final = 0.25  # used by programs that are neither server, engine nor consumer
+from telemark.verdicts import limits
 
 
-def engine_bound(point: Mapping[str, Any], loop_lags_us: Sequence[float], cores: int | None) -> str | None:
+@dataclass(frozen=True, slots=True)
+class LoadHost:
+    """A host with devices or consumers, over the phase the run is about."""
+
+    name: str  # empty when the run had one host
+    cores: int
+    busy: float  # share of all cores
+    ours: float  # cores that server, engine and consumers used on it
+
+
+def engine_bound(point: Mapping[str, Any], loop_lags_us: Sequence[float], hosts: Sequence[LoadHost]) -> str | None:
     """Why the engine was the limit; None when it was not, as far as the samples tell.
 
     Args:
-        point: columns of `points`, and `engine_busiest_thread_cores` where it was sampled.
+        point: columns of `points`.
         loop_lags_us: the largest loop lag of each second of the measure phase.
-        cores: of the host.
+        hosts: that send or receive; the worst counts.
     """
-    reasons = [*_late(point), *_lagging(loop_lags_us), *_starved(point, cores)]
+    reasons = [*_late(point), *_lagging(loop_lags_us), *(_full_thread(point) or _starved(hosts))]
     return "; ".join(reasons) or None
 
 
@@ -36,8 +40,10 @@ def _late(point: Mapping[str, Any]) -> list[str]:
     sent, pushed = point.get("sent") or 0, point.get("pushed_back") or 0
     found = []
     delay = point.get("send_delay_p99_us")
-    if delay is not None and delay > LATE_US and pushed <= PUSHED_BACK_SHARE * sent:
-        found.append(f"1 % of the messages left {delay / 1000:,.1f} ms or more late (limit {LATE_US / 1000:g} ms)")
+    if delay is not None and delay > limits.LATE_US and pushed <= limits.PUSHED_BACK_SHARE * sent:
+        found.append(
+            f"1 % of the messages left {delay / 1000:,.1f} ms or more late (limit {limits.LATE_US / 1000:g} ms)"
+        )
     dropped = point.get("dropped") or 0
     if dropped and not pushed:
         found.append(f"{dropped:,} due messages were never sent although the server took all it was given")
@@ -48,23 +54,29 @@ def _lagging(lags_us: Sequence[float]) -> list[str]:
     if not lags_us:
         return []
     largest = max(lags_us)
-    often = sum(lag > OFTEN_LAG_US for lag in lags_us)
-    if largest > LOOP_LAG_US:
-        return [f"a reactor thread was away for {largest / 1000:,.0f} ms (limit {LOOP_LAG_US / 1000:g} ms)"]
-    if often > OFTEN * len(lags_us):
-        return [f"a reactor thread was away for over {OFTEN_LAG_US / 1000:g} ms in {often} of {len(lags_us)} seconds"]
+    often = sum(lag > limits.OFTEN_LAG_US for lag in lags_us)
+    if largest > limits.LOOP_LAG_US:
+        return [f"a reactor thread was away for {largest / 1000:,.0f} ms (limit {limits.LOOP_LAG_US / 1000:g} ms)"]
+    if often > limits.OFTEN * len(lags_us):
+        return [
+            f"a reactor thread was away for over {limits.OFTEN_LAG_US / 1000:g} ms in {often} of {len(lags_us)} seconds"
+        ]
     return []
 
 
-def _starved(point: Mapping[str, Any], cores: int | None) -> list[str]:
+def _full_thread(point: Mapping[str, Any]) -> list[str]:
     thread = point.get("engine_busiest_thread_cores")
-    if thread is not None and thread > FULL_THREAD:
-        return [f"an engine thread used {thread:.0%} of a core (limit {FULL_THREAD:.0%})"]
-    busy = point.get("host_cpu_busy_mean")
-    if busy is None or not cores or busy < FULL_HOST:
+    if thread is None or thread <= limits.FULL_THREAD:
         return []
-    ours = sum(point.get(f"{who}_cpu_cores_mean") or 0.0 for who in ("server", "engine", "consumer"))
-    others = busy * cores - ours
-    if others <= OTHERS_CORES:
+    return [f"an engine thread used {thread:.0%} of a core (limit {limits.FULL_THREAD:.0%})"]
+
+
+def _starved(hosts: Sequence[LoadHost]) -> list[str]:
+    """The host on which other programs took most, if they took much of a full one."""
+    full = [host for host in hosts if host.busy >= limits.FULL_HOST]
+    worst = max(full, key=lambda host: host.busy * host.cores - host.ours, default=None)
+    if worst is None or worst.busy * worst.cores - worst.ours <= limits.OTHERS_CORES:
         return []
-    return [f"the host was {busy:.0%} busy and other programs used {others:.1f} cores of it"]
+    others = worst.busy * worst.cores - worst.ours
+    name = f" {worst.name}" if len(hosts) > 1 else ""
+    return [f"the host{name} was {worst.busy:.0%} busy and other programs used {others:.1f} cores of it"]

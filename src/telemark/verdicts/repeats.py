@@ -6,12 +6,11 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
-DISAGREE = 0.20  # a spread above this share of the median allows no conclusion
+from telemark.verdicts import limits
 
-# Two-sided 95 % points of Student's t distribution by degrees of freedom; beyond, the normal value is near enough.
-_T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
-_NORMAL95 = 1.960
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +27,30 @@ class Summary:
     @property
     def conclusive(self) -> bool:
         """Whether the repeats agree enough to conclude anything."""
-        return self.repeats >= 2 and self.spread <= DISAGREE
+        return self.repeats >= 2 and self.spread <= limits.DISAGREE
 
 
+@cache
 def t95(degrees: int) -> float:
-    """Factor of the standard error for a 95 % confidence interval."""
-    return _T95[degrees - 1] if degrees <= len(_T95) else _NORMAL95
+    """Factor of the standard error for a 95 % confidence interval: the two-sided quantile of Student's t."""
+    low, high = 1.0, 16.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if t_within(middle, degrees) < CONFIDENCE else (low, middle)
+    return (low + high) / 2
+
+
+def t_within(t: float, degrees: int) -> float:
+    """How likely Student's t is between -t and t: the finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4."""
+    angle = math.atan2(t, math.sqrt(degrees))
+    sine, square = math.sin(angle), math.cos(angle) ** 2
+    odd = degrees % 2
+    term = math.cos(angle) if odd else 1.0
+    total = term if degrees > 1 else 0.0
+    for number in range(2 + odd, degrees - 1, 2):
+        term *= square * (number - 1) / number
+        total += term
+    return 2 / math.pi * (angle + sine * total) if odd else sine * total
 
 
 def summarize(values: Sequence[float]) -> Summary | None:

@@ -1,6 +1,6 @@
 """Is a run in a steady state? Decided from its seconds, not assumed.
 
-Three questions, each with its limit:
+Three questions, each with its limit (see `limits`):
     delivered   what was delivered is what was offered, within 1 %;
     backlog     sent and not yet delivered messages do not grow: with 95 % confidence the slope is not above
                 0.1 % of the offered rate;
@@ -20,20 +20,12 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from math import sqrt
 from statistics import fmean, median
-from typing import Final, Literal
+from typing import Literal
 
+from telemark.verdicts import limits
 from telemark.verdicts.fit import Line, fit_line
 
 Trend = Literal["steady", "rising", "falling", "unknown"]
-
-FEWEST_SECONDS: Final = 5
-BLOCKS: Final = 12
-DELIVERED_WITHIN: Final = 0.01
-BACKLOG_SLOPE: Final = 0.001  # of the offered rate
-TREND_SHARE: Final = 0.25  # of the median latency
-TREND_US: Final = 200.0  # a change below this is within the noise of any operating system
-TREND_Z: Final = 1.96
-STEP_SHARE: Final = 1.0  # of the lower level: one that doubles is a step, however early or late it comes
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +55,8 @@ def decide(
         backlog: messages waiting at each second, where the server tells; otherwise offered less delivered so far.
     """
     seconds = len(offered)
-    if seconds < FEWEST_SECONDS:
-        return Steadiness(None, f"{seconds} full seconds, at least {FEWEST_SECONDS} are needed", "unknown")
+    if seconds < limits.FEWEST_SECONDS:
+        return Steadiness(None, f"{seconds} full seconds, at least {limits.FEWEST_SECONDS} are needed", "unknown")
     if sum(offered) <= 0:
         return Steadiness(None, "nothing was offered", "unknown")
     trend = latency_trend(latency_us)
@@ -72,7 +64,7 @@ def decide(
     line = slope_of(backlog if backlog is not None else waiting(offered, delivered))
     growing = _backlog(line, fmean(offered))
     problems = [*_delivered(share), *growing, *_trend(trend, latency_us)]
-    sustained = share >= 1 - DELIVERED_WITHIN and not growing and trend != "rising"
+    sustained = share >= 1 - limits.DELIVERED_WITHIN and not growing and trend != "rising"
     if problems:
         return Steadiness(False, "; ".join(problems), trend, share, line, sustained)
     if trend == "unknown":
@@ -98,15 +90,15 @@ def slope_of(values: Sequence[float]) -> Line | None:
 def latency_trend(latency_us: Sequence[float | None]) -> Trend:
     """Whether the latency rises or falls over the phase, by more than chance and by enough to matter."""
     known = [value for value in latency_us if value is not None]
-    if len(known) < FEWEST_SECONDS:
+    if len(known) < limits.FEWEST_SECONDS:
         return "unknown"
     medians = [median(block) for _, block in _blocks(known)]
     change = _change(medians)
     typical = median(medians)
-    together = abs(mann_kendall_z(medians)) >= TREND_Z
+    together = abs(mann_kendall_z(medians)) >= limits.TREND_Z
     lower = min(median(quarter) for quarter in _quarters(medians))
-    step = abs(change) > STEP_SHARE * lower and _apart(medians)
-    if abs(change) <= max(TREND_SHARE * typical, TREND_US) or not (together or step):
+    step = abs(change) > limits.STEP_SHARE * lower and _apart(medians)
+    if abs(change) <= max(limits.TREND_SHARE * typical, limits.TREND_US) or not (together or step):
         return "steady"
     return "rising" if change > 0 else "falling"
 
@@ -137,20 +129,21 @@ def _apart(medians: Sequence[float]) -> bool:
 
 
 def _blocks(values: Sequence[float]) -> list[tuple[float, Sequence[float]]]:
-    """Cut a series into at most BLOCKS nearly equal runs: (middle second, values)."""
-    count = min(BLOCKS, len(values))
+    """Cut a series into at most limits.BLOCKS nearly equal runs: (middle second, values)."""
+    count = min(limits.BLOCKS, len(values))
     edges = [round(place * len(values) / count) for place in range(count + 1)]
     return [((begin + end - 1) / 2, values[begin:end]) for begin, end in pairwise(edges)]
 
 
 def _delivered(share: float) -> list[str]:
-    if abs(share - 1) <= DELIVERED_WITHIN:
+    if abs(share - 1) <= limits.DELIVERED_WITHIN:
         return []
-    return [f"delivered {share:.1%} of what was offered, expected {DELIVERED_WITHIN:.0%} around 100 %"]
+    within = limits.DELIVERED_WITHIN
+    return [f"delivered {share:.1%} of what was offered, expected {1 - within:.0%} to {1 + within:.0%}"]
 
 
 def _backlog(line: Line | None, rate: float) -> list[str]:
-    if line is None or line.slope_low is None or line.slope_low <= BACKLOG_SLOPE * rate:
+    if line is None or line.slope_low is None or line.slope_low <= limits.BACKLOG_SLOPE * rate:
         return []
     return [f"the backlog grows by {line.slope:,.1f} messages/s (at least {line.slope_low:,.1f} with 95 % confidence)"]
 

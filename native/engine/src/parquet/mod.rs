@@ -1,11 +1,13 @@
-//! Writes the tables with a row for every message as Parquet files: required numbers, nothing else.
+//! Writes the record tables as Parquet files.
 //!
-//! This is not a general writer. It knows one encoding (differences, [`delta`]), no compression beyond it, and goes
-//! straight from the rows to the page. That makes it several times cheaper than the libraries, and cheap enough for the
-//! threads that measure. Any Parquet reader reads the files.
+//! This is not a general writer. Numbers have one encoding (differences, [`delta`]) and no compression beyond it; those
+//! of tables with a row for every message go straight from the rows to the page. That makes it several times cheaper
+//! than the libraries, and cheap enough for the threads that measure. Any Parquet reader reads the files.
 
+mod cells;
 mod decode;
 mod delta;
+mod field;
 mod pack;
 mod thrift;
 
@@ -13,8 +15,12 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
+use cells::Cells;
 pub use delta::{Encoder, Page, Width};
+pub use field::{Field, Kind};
 use thrift::{structure, Structure};
+
+use crate::records::{Batch, Column};
 
 /// Rows of a row group: one unit of Spark's parallel reading.
 const GROUP_ROWS: usize = 1_000_000;
@@ -22,54 +28,16 @@ const MAGIC: &[u8] = b"PAR1";
 
 // Numbers of the format's enumerations.
 const DATA_PAGE: i32 = 0;
+const PLAIN: i32 = 0;
 const DELTA_BINARY_PACKED: i32 = 5;
 const RLE: i32 = 3;
 const UNCOMPRESSED: i32 = 0;
-const REQUIRED: i32 = 0;
-
-/// A column of numbers.
-#[derive(Clone, Copy, Debug)]
-pub struct Field {
-    /// As in the table's schema.
-    pub name: &'static str,
-    /// 8, 16, 32 or 64.
-    pub bits: u8,
-}
-
-impl Field {
-    /// How wide its numbers are in the file.
-    pub fn width(self) -> Width {
-        if self.bits == 64 {
-            Width::Bits64
-        } else {
-            Width::Bits32
-        }
-    }
-
-    fn physical_type(self) -> i32 {
-        match self.width() {
-            Width::Bits32 => 1,
-            Width::Bits64 => 2,
-        }
-    }
-
-    /// INT_8, INT_16, INT_32 or INT_64.
-    fn converted_type(self) -> i32 {
-        15 + self.bits.trailing_zeros() as i32 - 3
-    }
-
-    fn plain(self, number: i64) -> Vec<u8> {
-        match self.width() {
-            Width::Bits32 => (number as i32).to_le_bytes().to_vec(),
-            Width::Bits64 => number.to_le_bytes().to_vec(),
-        }
-    }
-}
 
 /// The pages of a column in the open row group.
 #[derive(Default)]
 struct Chunk {
     bytes: Vec<u8>,
+    nulls: usize,
     range: Option<(i64, i64)>,
 }
 
@@ -83,7 +51,8 @@ struct Group {
 struct Summary {
     offset: u64,
     size: usize,
-    range: (i64, i64),
+    nulls: usize,
+    range: Option<(i64, i64)>,
 }
 
 /// A file being written. It is of use to a reader only when it is closed.
@@ -117,17 +86,26 @@ impl RecordFile {
         Ok(())
     }
 
-    /// Adds rows: a page for each column.
-    pub fn write(&mut self, pages: &[Page]) -> io::Result<()> {
+    /// Adds rows of the file's table, a page for each column.
+    pub fn write(&mut self, batch: &Batch) -> io::Result<()> {
         if self.open.is_empty() {
             return Err(io::Error::other(
                 "a row group could not be written: no more rows are taken",
             ));
         }
-        for (page, chunk) in pages.iter().zip(&mut self.open) {
-            chunk.add(page);
+        match batch.pages() {
+            Some(pages) => {
+                for (page, chunk) in pages.iter().zip(&mut self.open) {
+                    chunk.add_numbers(page);
+                }
+            }
+            None => {
+                for ((field, column), chunk) in self.fields.iter().zip(batch.columns()).zip(&mut self.open) {
+                    chunk.add_cells(*field, &column);
+                }
+            }
         }
-        self.open_rows += pages.first().map_or(0, |page| page.count);
+        self.open_rows += batch.rows;
         if self.open_rows >= GROUP_ROWS {
             self.close_group()?;
         }
@@ -145,7 +123,8 @@ impl RecordFile {
             chunks.push(Summary {
                 offset: self.written,
                 size: chunk.bytes.len(),
-                range: chunk.range.take().unwrap_or_default(),
+                nulls: std::mem::take(&mut chunk.nulls),
+                range: chunk.range.take(),
             });
             self.put(&chunk.bytes)?;
             chunk.bytes.clear(); // its memory is used again
@@ -178,9 +157,11 @@ impl RecordFile {
             }
             Some(field) => {
                 element.i32(1, field.physical_type());
-                element.i32(3, REQUIRED);
+                element.i32(3, i32::from(field.nullable)); // REQUIRED or OPTIONAL
                 element.bytes(4, field.name.as_bytes());
-                element.i32(6, field.converted_type());
+                if let Some(converted) = field.converted_type() {
+                    element.i32(6, converted);
+                }
             }
         });
         metadata.i64(3, rows as i64);
@@ -200,30 +181,48 @@ impl RecordFile {
 }
 
 impl Chunk {
-    fn add(&mut self, page: &Page) {
-        let size = (page.head.len() + page.blocks.len()) as i32;
+    fn add_numbers(&mut self, page: &Page) {
+        let size = page.head.len() + page.blocks.len();
+        self.put_header(page.count, size, DELTA_BINARY_PACKED);
+        self.bytes.extend_from_slice(&page.head);
+        self.bytes.extend_from_slice(&page.blocks);
+        self.widen(page.range);
+    }
+
+    fn add_cells(&mut self, field: Field, column: &Column) {
+        let cells = Cells::of(field, column);
+        self.put_header(cells.rows, cells.bytes.len(), cells.encoding);
+        self.bytes.extend_from_slice(&cells.bytes);
+        self.nulls += cells.nulls;
+        if let Some(range) = cells.range {
+            self.widen(range);
+        }
+    }
+
+    fn put_header(&mut self, rows: usize, size: usize, encoding: i32) {
         structure(&mut self.bytes, |header| {
             header.i32(1, DATA_PAGE);
-            header.i32(2, size);
-            header.i32(3, size);
+            header.i32(2, size as i32);
+            header.i32(3, size as i32);
             header.structure(5, |data| {
-                data.i32(1, page.count as i32);
-                data.i32(2, DELTA_BINARY_PACKED);
+                data.i32(1, rows as i32);
+                data.i32(2, encoding);
                 data.i32(3, RLE);
                 data.i32(4, RLE);
             });
         });
-        self.bytes.extend_from_slice(&page.head);
-        self.bytes.extend_from_slice(&page.blocks);
-        let (low, high) = self.range.unwrap_or(page.range);
-        self.range = Some((low.min(page.range.0), high.max(page.range.1)));
+    }
+
+    fn widen(&mut self, range: (i64, i64)) {
+        let (low, high) = self.range.unwrap_or(range);
+        self.range = Some((low.min(range.0), high.max(range.1)));
     }
 }
 
 impl Summary {
     fn describe(&self, field: Field, rows: usize, column: &mut Structure<'_>) {
         column.i32(1, field.physical_type());
-        column.one_i32(2, DELTA_BINARY_PACKED);
+        column.i32s(2, &[DELTA_BINARY_PACKED, PLAIN, RLE]);
         column.one_text(3, field.name);
         column.i32(4, UNCOMPRESSED);
         column.i64(5, rows as i64);
@@ -231,9 +230,11 @@ impl Summary {
         column.i64(7, self.size as i64);
         column.i64(9, self.offset as i64);
         column.structure(12, |statistics| {
-            statistics.i64(3, 0);
-            statistics.bytes(5, &field.plain(self.range.1));
-            statistics.bytes(6, &field.plain(self.range.0));
+            statistics.i64(3, self.nulls as i64);
+            if let Some((low, high)) = self.range {
+                statistics.bytes(5, &field.plain(high));
+                statistics.bytes(6, &field.plain(low));
+            }
         });
     }
 }
@@ -244,21 +245,22 @@ mod tests {
 
     const FIELDS: &[Field] = &[Field {
         name: "number",
-        bits: 64,
+        kind: Kind::Number(64),
+        nullable: false,
     }];
 
     #[test]
     fn after_a_failed_write_no_more_rows_are_taken() {
         let mut encoder = Encoder::new(Width::Bits64);
         encoder.add([3; 10].into_iter());
-        let pages = [encoder.finish()];
+        let batch = Batch::of_pages("numbers", FIELDS, vec![encoder.finish()]);
         let path = std::env::temp_dir().join(format!("telemark-full-{}", std::process::id()));
         let mut file = RecordFile::create(&path, FIELDS).unwrap();
         std::fs::remove_file(&path).unwrap();
         file.file = File::options().write(true).open("/dev/full").unwrap();
-        file.write(&pages).unwrap();
+        file.write(&batch).unwrap();
         assert_eq!(file.close_group().unwrap_err().kind(), io::ErrorKind::StorageFull);
-        assert!(file.write(&pages).is_err());
+        assert!(file.write(&batch).is_err());
         assert!(file.groups.is_empty());
     }
 }

@@ -58,10 +58,12 @@ impl Structure<'_> {
         }
     }
 
-    /// A list with one 32-bit number.
-    pub fn one_i32(&mut self, number: u8, value: i32) {
-        self.list(number, I32, 1);
-        variable(zigzag(i64::from(value)), self.out);
+    /// A list of 32-bit numbers.
+    pub fn i32s(&mut self, number: u8, values: &[i32]) {
+        self.list(number, I32, values.len());
+        for value in values {
+            variable(zigzag(i64::from(*value)), self.out);
+        }
     }
 
     /// A list with one text.

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use telemark_mqtt::pattern::Pattern;
 use telemark_mqtt::topic::{check_filter, check_name};
 
-use super::check_load::{check_load, not_negative, positive};
+use super::load::check_load;
 use super::{Endpoint, EnginePlan, Group, Problems, Publish, Subscription, Tls, Version, MINIMUM_PAYLOAD};
 
 /// Files a process needs besides its connections: libraries, Parquet files, pollers.
@@ -14,15 +14,15 @@ const OTHER_FILES: u64 = 64;
 
 pub(super) fn check(plan: &EnginePlan, problems: &mut Problems) {
     problems.check((1..=64).contains(&plan.threads), "threads", plan.threads, "use 1 to 64");
-    not_negative(problems, "connect_rate", plan.connect_rate);
+    problems.not_negative("connect_rate", plan.connect_rate);
     problems.check(
         plan.connect_parallel > 0,
         "connect_parallel",
         plan.connect_parallel,
         "at least 1 is needed",
     );
-    positive(problems, "connect_timeout_s", plan.connect_timeout_s);
-    not_negative(problems, "send_for_s", plan.send_for_s);
+    problems.positive("connect_timeout_s", plan.connect_timeout_s);
+    problems.not_negative("send_for_s", plan.send_for_s);
     problems.check(
         !plan.groups.is_empty(),
         "groups",
@@ -155,11 +155,7 @@ fn check_limits(group: &Group, field: &str, problems: &mut Problems) {
             "use 1 to 65535",
         );
     }
-    not_negative(
-        problems,
-        &format!("{field}: reconnect.delay_s"),
-        group.reconnect.delay_s,
-    );
+    problems.not_negative(&format!("{field}: reconnect.delay_s"), group.reconnect.delay_s);
     let numbers = u64::from(group.count) + group.first_device.max(0) as u64;
     problems.check(
         group.first_device >= 0 && numbers <= i32::MAX as u64,

@@ -4,11 +4,13 @@
 //! two sides cannot drift apart silently. [`EnginePlan::read`] checks everything and reports all problems together.
 
 mod check;
-mod check_load;
+mod load;
 mod problem;
+pub mod shapes;
 
 use serde::Deserialize;
 
+pub use load::Load;
 pub use problem::{PlanProblem, Problems};
 
 /// Bytes of the stamp: the smallest payload.
@@ -23,31 +25,6 @@ pub enum Version {
     /// MQTT 5.0
     #[serde(rename = "5")]
     V5,
-}
-
-/// Load shape.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[allow(missing_docs)] // described in model/plan.py
-pub enum Shape {
-    #[default]
-    Idle,
-    Paced,
-    Batched,
-    Windowed,
-    Every,
-    Burst,
-    Steps,
-}
-
-/// Even or random gaps of a paced load.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[allow(missing_docs)]
-pub enum Arrivals {
-    #[default]
-    Steady,
-    Poisson,
 }
 
 /// Where a secret is found; only the Python side looks.
@@ -209,63 +186,6 @@ pub struct Group {
     pub reconnect: Reconnect,
 }
 
-/// A stretch of constant rate.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[allow(missing_docs)]
-pub struct Step {
-    pub seconds: f64,
-    pub rate: f64,
-}
-
-/// How often, over time.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(missing_docs)]
-pub struct Load {
-    pub shape: Shape,
-    pub rate: f64,
-    pub arrivals: Arrivals,
-    pub batch: u32,
-    pub period_ms: f64,
-    pub partitions: u32,
-    pub window: u64,
-    pub refill: u64,
-    pub every_s: f64,
-    pub burst_rate: f64,
-    pub burst_s: f64,
-    pub burst_every_s: f64,
-    pub steps: Vec<Step>,
-    pub limit: Option<u64>,
-    pub max_lateness_s: f64,
-    pub slot: u32,
-    pub slots: u32,
-}
-
-impl Default for Load {
-    fn default() -> Load {
-        Load {
-            shape: Shape::Idle,
-            rate: 0.0,
-            arrivals: Arrivals::Steady,
-            batch: 0,
-            period_ms: 0.0,
-            partitions: 1,
-            window: 0,
-            refill: 0,
-            every_s: 0.0,
-            burst_rate: 0.0,
-            burst_s: 0.0,
-            burst_every_s: 0.0,
-            steps: Vec::new(),
-            limit: None,
-            max_lateness_s: 1.0,
-            slot: 0,
-            slots: 1,
-        }
-    }
-}
-
 /// One engine process's whole knowledge of the run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -278,6 +198,10 @@ pub struct EnginePlan {
     pub groups: Vec<Group>,
     #[serde(default)]
     pub load: Load,
+    #[serde(default)]
+    pub slot: u32,
+    #[serde(default = "one_slot")]
+    pub slots: u32,
     #[serde(default = "one_thread")]
     pub threads: u32,
     #[serde(default = "thousand")]
@@ -290,6 +214,8 @@ pub struct EnginePlan {
     pub send_for_s: f64,
     #[serde(default)]
     pub relay_credits: bool,
+    #[serde(default = "largest_packet")]
+    pub max_packet_size: u32,
     #[serde(default = "yes")]
     pub record_deliveries: bool,
     #[serde(default = "yes")]
@@ -336,6 +262,12 @@ fn thousand() -> f64 {
 }
 fn parallel() -> u32 {
     256
+}
+fn largest_packet() -> u32 {
+    16 << 20
+}
+fn one_slot() -> u32 {
+    1
 }
 fn one_thread() -> u32 {
     1

@@ -47,6 +47,26 @@ impl Problems {
         }
     }
 
+    /// Notes a problem unless the number is above 0.
+    pub fn positive(&mut self, field: &str, value: f64) {
+        self.check(
+            value.is_finite() && value > 0.0,
+            field,
+            value,
+            "a number above 0 is needed",
+        );
+    }
+
+    /// Notes a problem if the number is negative, or none.
+    pub fn not_negative(&mut self, field: &str, value: f64) {
+        self.check(
+            value.is_finite() && value >= 0.0,
+            field,
+            value,
+            "it must not be negative",
+        );
+    }
+
     /// The error if there was any problem.
     pub fn into_result(self) -> Result<(), PlanProblem> {
         match self.lines.is_empty() {

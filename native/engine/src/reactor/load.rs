@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use super::{Reactor, ROUND_NS};
-use crate::plan::Shape;
-use crate::schedule::{Due, Schedule, Windowed};
+use crate::plan::shapes::Share;
+use crate::schedule::{Due, Pacing, Schedule, Window, Windowed};
 
 /// Where due messages come from.
 pub(super) enum Loader {
@@ -19,6 +19,7 @@ pub(super) enum Loader {
     /// By what was received.
     Windowed {
         messages: Windowed,
+        window: Window,
         start_ns: i64,
         end_ns: i64,
     },
@@ -40,20 +41,33 @@ impl Reactor {
         };
         let publishers = self.places.len() as u32;
         let seed = plan.seed ^ (plan.process as u64).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        self.loader = match plan.load.shape {
-            Shape::Windowed => Loader::Windowed {
-                messages: Windowed::new(publishers, seed, plan.load.limit),
+        let share = Share {
+            publishers,
+            offset: f64::from(plan.slot) / f64::from(plan.slots),
+            seed,
+        };
+        let limit = plan.load.limit;
+        self.loader = match plan.load.shape.pacing(share) {
+            Pacing::Idle => Loader::Idle,
+            Pacing::Open(open) => Loader::Open {
+                schedule: Schedule::new(open, publishers, limit, start_ns, end_ns),
+                rates: 0,
+            },
+            Pacing::Closed(window) => Loader::Windowed {
+                messages: Windowed::new(publishers, seed, limit),
+                window,
                 start_ns,
                 end_ns,
             },
-            _ => match Schedule::new(&plan.load, publishers, seed, start_ns, end_ns) {
-                Some(schedule) => Loader::Open { schedule, rates: 0 },
-                None => Loader::Idle,
-            },
         };
+        if matches!(self.loader, Loader::Open { .. }) {
+            // Beside a busy server the kernel lets a waking thread wait for milliseconds. Where it does not know short
+            // slices the engine is late as before, and says so.
+            let _ = telemark_net::ask_for_short_slices();
+        }
         let now = telemark_net::monotonic_ns();
-        self.timeline.start(start_ns, now);
-        self.second_ns = self.timeline.next_end(now);
+        self.context.timeline.start(start_ns, now);
+        self.second_ns = self.context.timeline.next_end(now);
         self.publish_totals();
         self.hub.live(self.thread).has_begun.store(true, Ordering::Relaxed);
     }
@@ -86,9 +100,10 @@ impl Reactor {
             Loader::Open { schedule, rates } => self.load_open(schedule, rates),
             Loader::Windowed {
                 messages,
+                window,
                 start_ns,
                 end_ns,
-            } => self.load_windowed(messages, start_ns, end_ns),
+            } => self.load_windowed(messages, window, start_ns, end_ns),
         }
     }
 
@@ -112,13 +127,13 @@ impl Reactor {
         }
     }
 
-    fn load_windowed(&mut self, mut messages: Windowed, start_ns: i64, end_ns: i64) {
+    fn load_windowed(&mut self, mut messages: Windowed, window: Window, start_ns: i64, end_ns: i64) {
         let now = telemark_net::monotonic_ns();
         if now >= end_ns {
             return;
         }
         if now >= start_ns {
-            let granted = self.hub.granted(&self.crew.plan.load, self.crew.plan.relay_credits);
+            let granted = self.hub.granted(&window, self.crew.plan.relay_credits);
             while let Some(due) = messages.pop(granted, now) {
                 self.queue(due);
             }
@@ -126,6 +141,7 @@ impl Reactor {
         if !messages.is_over() {
             self.loader = Loader::Windowed {
                 messages,
+                window,
                 start_ns,
                 end_ns,
             };
@@ -134,22 +150,19 @@ impl Reactor {
 
     /// Tells what was received: a closed loop sends for it, here and in the other threads.
     pub(super) fn share_received(&mut self) {
-        let new = self.totals.received - self.received_before;
+        let new = self.context.totals.received - self.received_before;
         if new > 0 {
             let wake = matches!(self.loader, Loader::Windowed { .. }) && !self.crew.plan.relay_credits;
             self.hub.count_received(new as u64, self.thread, wake);
-            self.received_before = self.totals.received;
+            self.received_before = self.context.totals.received;
         }
     }
 
     #[inline]
     fn queue(&mut self, due: Due) {
-        let Some(place) = self.place_of(due.publisher) else {
-            return;
-        };
-        self.totals.intended += 1;
-        self.timeline.at(due.intended_ns).intended += 1;
-        self.arena.push(&mut self.publishers[place].queue, due.intended_ns);
-        self.list_due(place as u32);
+        // The publishers of other threads have no place here.
+        if let Some(device) = self.devices.get_mut(self.places[due.publisher as usize] as usize) {
+            device.session.queue(&mut self.context, due.intended_ns);
+        }
     }
 }

@@ -1,37 +1,25 @@
-//! A reactor thread: owns its devices, sleeps in one poll, and does everything its devices have to do.
+//! A reactor thread: sleeps in one poll, and connects, reads, writes and keeps time for its devices' sessions.
 
-mod acknowledge;
-mod attempt;
-mod dial;
-mod fault;
-mod greeting;
+mod connect;
 mod leave;
 mod load;
-mod outgoing;
-mod receive;
-mod send;
-mod subscribe;
-mod timer;
+mod read;
 mod write;
 
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
-use telemark_net::{monotonic_ns, thread_cpu_ns, Event, Events, Interest, Poller, Waker};
+use telemark_net::{
+    choosable_ports, monotonic_ns, thread_cpu_ns, Event, Events, Interest, Poller, SessionSlot, Stream, Waker,
+};
 
 use crate::cohort::Crew;
-use crate::device::{Device, Publisher, State};
-use crate::histogram::Histogram;
 use crate::hub::{Hub, Order};
-use crate::pending::Arena;
-use crate::random::Random;
-use crate::recorder::Recorder;
-use crate::timeline::Timeline;
-use crate::wheel::{Wheel, TICK_NS};
-use dial::Dial;
+use crate::ports::Ports;
+use crate::session::{Context, Fault, Session};
+use crate::wheel::TICK_NS;
 use load::Loader;
-use outgoing::Outgoing;
 
 /// Token of the waker; devices use their place and generation.
 const WAKER: u64 = u64::MAX;
@@ -41,18 +29,15 @@ const ROUND_NS: i64 = 500_000;
 /// Room for the bytes of one read.
 const READ_BYTES: usize = 256 << 10;
 
-/// Running totals, published for the live view after every round.
-#[derive(Default)]
-pub(crate) struct Totals {
-    connected: i64,
-    ready: i64,
-    failed: i64,
-    intended: i64,
-    sent: i64,
-    acked: i64,
-    dropped: i64,
-    received: i64,
-    disconnects: i64,
+/// A device's session with its connection.
+struct Device {
+    session: Session,
+    /// The connection; None while there is none.
+    stream: Option<Stream>,
+    /// It has to be read again although the poller is silent.
+    again: bool,
+    /// Its TLS session.
+    tls_session: Option<SessionSlot>,
 }
 
 /// One reactor thread's whole state.
@@ -62,36 +47,20 @@ pub struct Reactor {
     hub: Arc<Hub>,
     poller: Poller,
     waker: Waker,
-    pub(crate) devices: Vec<Device>,
-    pub(crate) publishers: Vec<Publisher>,
-    /// For each publisher of the plan: its place here, or u32::MAX when another thread plays it.
+    devices: Vec<Device>,
+    /// For each publisher of the plan: the place of its device here, or u32::MAX when another thread plays it.
     places: Vec<u32>,
-    recorder: Recorder,
-    timeline: Timeline,
-    totals: Totals,
-    histogram: Histogram,
-    wheel: Wheel,
-    arena: Arena,
-    /// Publishers that have something to send and may be able to.
-    due: Vec<u32>,
-    /// Publishers whose messages wait for room; looked at when they get too late.
-    waiting: Vec<u32>,
-    next_sweep_ns: i64,
+    ports: Ports,
+    /// What the sessions share.
+    context: Context,
     /// Devices whose socket may have more to read.
     again: Vec<u32>,
     buffer: Vec<u8>,
-    replies: Vec<u8>,
-    outgoing: Outgoing,
-    /// Messages of which bytes wait with their devices.
-    unsent: usize,
-    random: Random,
     loader: Loader,
-    dial: Dial,
     last_round_ns: i64,
     cpu_ns: i64,
     received_before: i64,
     second_ns: i64,
-    finishing: bool,
     finish_by_ns: i64,
 }
 
@@ -101,42 +70,52 @@ impl Reactor {
         let poller = Poller::new()?;
         poller.add(&waker, WAKER, Interest::READ)?;
         let now = monotonic_ns();
-        let plan = &crew.plan;
         let mut reactor = Reactor {
             thread,
             poller,
             waker,
             devices: Vec::new(),
-            publishers: Vec::new(),
             places: Vec::new(),
-            recorder: Recorder::new(Arc::clone(&hub), plan.process),
-            timeline: Timeline::new(now),
-            totals: Totals::default(),
-            histogram: Histogram::default(),
-            wheel: Wheel::default(),
-            arena: Arena::default(),
-            due: Vec::new(),
-            waiting: Vec::new(),
-            next_sweep_ns: i64::MAX,
+            ports: Ports::new(choosable_ports(), thread, crew.plan.threads as usize),
+            context: Context::new(&crew.plan, Arc::clone(&hub), thread, now),
             again: Vec::new(),
             buffer: vec![0; READ_BYTES],
-            replies: Vec::new(),
-            outgoing: Outgoing::new(plan),
-            unsent: 0,
-            random: Random::new(plan.seed ^ (thread as u64 + 1).wrapping_mul(0xA076_1D64_78BD_642F)),
             loader: Loader::Idle,
-            dial: Dial::new(plan, thread, now),
             last_round_ns: 0,
             cpu_ns: 0,
             received_before: 0,
             second_ns: now,
-            finishing: false,
             finish_by_ns: i64::MAX,
             crew: Arc::clone(&crew),
             hub,
         };
-        reactor.populate();
+        reactor.populate(now);
         Ok(reactor)
+    }
+
+    /// Makes this thread's devices: every `threads`-th of the plan.
+    fn populate(&mut self, now: i64) {
+        let threads = self.crew.plan.threads as usize;
+        let mut number = 0;
+        for (cohort_place, cohort) in self.crew.cohorts.iter().enumerate() {
+            for within in 0..cohort.plan.count {
+                let is_mine = number % threads == self.thread;
+                let place = if is_mine { self.devices.len() as u32 } else { u32::MAX };
+                if cohort.topic.is_some() {
+                    self.places.push(place);
+                }
+                if is_mine {
+                    self.devices.push(Device {
+                        session: Session::new(cohort, cohort_place as u32, within, place),
+                        stream: None,
+                        again: false,
+                        tls_session: None,
+                    });
+                    self.context.dial.want(place, now);
+                }
+                number += 1;
+            }
+        }
     }
 
     /// Until the engine is finished, stopped or broken.
@@ -155,7 +134,7 @@ impl Reactor {
             }
             self.round();
             let away = monotonic_ns() - woke;
-            let counts = self.timeline.at(woke);
+            let counts = self.context.timeline.at(woke);
             counts.loop_lag_max_ns = counts.loop_lag_max_ns.max(away);
         }
         self.close_books();
@@ -182,11 +161,8 @@ impl Reactor {
             return self.obey();
         }
         let (place, generation) = ((token & 0xFFFF_FFFF) as usize, (token >> 32) as u32);
-        if self
-            .devices
-            .get(place)
-            .is_some_and(|device| device.generation == generation)
-        {
+        let device = self.devices.get(place);
+        if device.is_some_and(|device| device.session.generation == generation) {
             self.on_ready(place, event);
         }
     }
@@ -196,7 +172,7 @@ impl Reactor {
             match order {
                 Order::Begin(start_ns) => self.begin(start_ns),
                 Order::Halt => self.halt(),
-                Order::Flush => self.recorder.flush(),
+                Order::Flush => self.context.recorder.flush(),
                 Order::Finish => self.leave(),
             }
         }
@@ -204,72 +180,108 @@ impl Reactor {
 
     /// When to wake up if nothing happens.
     fn wake_time(&mut self, now: i64) -> Option<i64> {
-        if !self.due.is_empty() || !self.again.is_empty() {
+        if !self.context.due.is_empty() || !self.again.is_empty() {
             return Some(now);
         }
         let send = self.next_due().map(|due| due.max(self.last_round_ns + ROUND_NS));
-        let sweep = (!self.arena.is_empty()).then_some(self.next_sweep_ns);
-        let finish = self.finishing.then_some(self.finish_by_ns);
-        let second = Some(self.timeline.next_end(now));
-        [send, sweep, finish, second, self.wheel.next(), self.dial.next(now)]
-            .into_iter()
-            .flatten()
-            .min()
+        let context = &self.context;
+        let sweep = (!context.arena.is_empty()).then_some(context.next_sweep_ns);
+        let finish = context.finishing.then_some(self.finish_by_ns);
+        let second = Some(context.timeline.next_end(now));
+        [
+            send,
+            sweep,
+            finish,
+            second,
+            context.wheel.next(),
+            context.dial.next(now),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     fn is_done(&self) -> bool {
-        self.finishing && (self.totals.connected == 0 || monotonic_ns() >= self.finish_by_ns)
+        self.context.finishing && (self.context.totals.connected == 0 || monotonic_ns() >= self.finish_by_ns)
+    }
+
+    /// Gives every timer that is due to its session.
+    fn fire_timers(&mut self, now: i64) {
+        while let Some(timers) = self.context.wheel.pop(now) {
+            for timer in timers {
+                let place = timer.device as usize;
+                let session = &mut self.devices[place].session;
+                if session.generation == timer.generation {
+                    let result = session.on_timer(&mut self.context, now);
+                    self.follow(place, result);
+                }
+            }
+        }
+    }
+
+    /// Does what a session asks for: writes what it has to say, or ends its connection.
+    fn follow(&mut self, place: usize, result: Result<(), Fault>) {
+        match result {
+            Ok(()) => self.write_out(place),
+            Err(fault) => self.lose(place, fault),
+        }
+    }
+
+    /// The connection of a device failed, was lost, or has ended as planned.
+    fn lose(&mut self, place: usize, fault: Fault) {
+        let device = &mut self.devices[place];
+        let cohort = &self.crew.cohorts[device.session.cohort as usize];
+        device.session.lose(cohort, &mut self.context, fault, monotonic_ns());
+        device.close();
     }
 
     /// Closes the seconds that are over.
     fn turn_second(&mut self, now: i64) {
-        self.timeline.at(now).connected = self.totals.connected as i32;
+        let context = &mut self.context;
+        context.timeline.at(now).connected = context.totals.connected as i32;
         if now < self.second_ns {
             return;
         }
-        self.second_ns = self.timeline.next_end(now);
+        self.second_ns = context.timeline.next_end(now);
         let cpu = thread_cpu_ns();
         // The CPU time belongs to the second that just ended: the thread wakes up at its end.
-        self.timeline.at(now - TICK_NS).cpu_ns += cpu - self.cpu_ns;
+        context.timeline.at(now - TICK_NS).cpu_ns += cpu - self.cpu_ns;
         self.cpu_ns = cpu;
-        self.hub.add_latency(now / 1_000_000_000, &self.histogram);
-        self.histogram.clear();
-        let closed = self.timeline.close_before(now);
-        if self.timeline.is_started() {
-            self.hub.close_seconds(self.thread, closed, self.timeline.first_open());
+        self.hub.add_latency(now / 1_000_000_000, &context.histogram);
+        context.histogram.clear();
+        let closed = context.timeline.close_before(now);
+        if context.timeline.is_started() {
+            let below = context.timeline.first_open();
+            self.hub.close_seconds(self.thread, closed, below);
         }
     }
 
     fn publish_totals(&mut self) {
-        let live = self.hub.live(self.thread);
-        live.connected.store(self.totals.connected, Ordering::Relaxed);
-        live.ready.store(self.totals.ready, Ordering::Relaxed);
-        live.failed.store(self.totals.failed, Ordering::Relaxed);
-        live.intended.store(self.totals.intended, Ordering::Relaxed);
-        live.sent.store(self.totals.sent, Ordering::Relaxed);
-        live.acked.store(self.totals.acked, Ordering::Relaxed);
-        live.dropped.store(self.totals.dropped, Ordering::Relaxed);
-        live.received.store(self.totals.received, Ordering::Relaxed);
-        live.disconnects.store(self.totals.disconnects, Ordering::Relaxed);
-        live.sending.store(
-            self.loader.is_sending() || !self.arena.is_empty() || self.unsent > 0,
-            Ordering::Relaxed,
-        );
+        let (live, totals) = (self.hub.live(self.thread), &self.context.totals);
+        live.connected.store(totals.connected, Ordering::Relaxed);
+        live.ready.store(totals.ready, Ordering::Relaxed);
+        live.failed.store(totals.failed, Ordering::Relaxed);
+        live.intended.store(totals.intended, Ordering::Relaxed);
+        live.sent.store(totals.sent, Ordering::Relaxed);
+        live.acked.store(totals.acked, Ordering::Relaxed);
+        live.dropped.store(totals.dropped, Ordering::Relaxed);
+        live.received.store(totals.received, Ordering::Relaxed);
+        live.disconnects.store(totals.disconnects, Ordering::Relaxed);
+        let is_sending = self.loader.is_sending() || !self.context.arena.is_empty() || self.context.unsent > 0;
+        live.sending.store(is_sending, Ordering::Relaxed);
     }
 
     /// Hands over all rows there are, whatever state the thread is in.
     pub fn flush_records(&mut self) {
-        self.recorder.flush();
+        self.context.recorder.flush();
     }
+}
 
-    fn place_of(&self, publisher: u32) -> Option<usize> {
-        self.places
-            .get(publisher as usize)
-            .filter(|place| **place != u32::MAX)
-            .map(|place| *place as usize)
-    }
-
-    fn is_ready(&self, place: usize) -> bool {
-        self.devices[place].state == State::Ready
+impl Device {
+    /// Closes the connection. OpenSSL would forget a TLS session that ends without a farewell: it is to be resumed.
+    fn close(&mut self) {
+        if let Some(mut stream) = self.stream.take() {
+            stream.keep_session();
+        }
     }
 }

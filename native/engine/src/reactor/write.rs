@@ -1,16 +1,16 @@
-//! Bytes to the socket. What does not fit waits with the device; nobody waits for the socket.
+//! Bytes to the socket. What does not fit waits with the session; nobody waits for the socket.
 
 use std::io;
 
-use telemark_net::monotonic_ns;
+use telemark_net::{monotonic_ns, Stream};
 
-use super::fault::Fault;
 use super::Reactor;
-use crate::device::{Device, Leftover, Unsent, NO_PUBLISHER};
+use crate::session::{Fault, State};
+use crate::wheel::TICK_NS;
 
 /// Writes as much as the socket takes; Ok(less than all) when it is full.
-pub(super) fn write_some(device: &mut Device, bytes: &[u8]) -> io::Result<usize> {
-    let Some(stream) = &mut device.stream else {
+fn write_some(stream: Option<&mut Stream>, bytes: &[u8]) -> io::Result<usize> {
+    let Some(stream) = stream else {
         return Err(io::ErrorKind::NotConnected.into());
     };
     let mut written = 0;
@@ -32,115 +32,104 @@ pub(super) fn write_some(device: &mut Device, bytes: &[u8]) -> io::Result<usize>
 }
 
 impl Reactor {
-    /// Sends control packets: now, or when the socket has room.
-    pub(super) fn write(&mut self, place: usize, bytes: &[u8]) {
-        let device = &mut self.devices[place];
-        if device.is_blocked() {
-            return keep(device, bytes);
+    /// Writes the control packets a session has left: now, or when the socket has room.
+    pub(super) fn write_out(&mut self, place: usize) {
+        let (device, bytes) = (&mut self.devices[place], &mut self.context.out);
+        if bytes.is_empty() {
+            return;
         }
-        match write_some(device, bytes) {
+        let session = &mut device.session;
+        if session.is_blocked() {
+            session.keep(bytes);
+            return bytes.clear();
+        }
+        match write_some(device.stream.as_mut(), bytes) {
             Ok(written) => {
                 if written < bytes.len() {
-                    keep(device, &bytes[written..]);
+                    session.keep(&bytes[written..]);
                 }
-                device.keep_alive.on_sent(monotonic_ns());
+                session.on_written(monotonic_ns());
+                bytes.clear();
             }
             Err(error) => {
-                let fault = Fault::broken(device.state, &error);
+                let fault = Fault::broken(session.state, &error);
                 self.lose(place, fault);
             }
         }
     }
 
     /// The socket has room again.
-    pub(super) fn write_leftover(&mut self, place: usize) {
+    pub(super) fn write_unsent(&mut self, place: usize) {
         let device = &mut self.devices[place];
-        let Some(mut leftover) = device.leftover.take() else {
+        let session = &mut device.session;
+        if !session.is_blocked() {
             return;
-        };
-        let result = write_some(device, &leftover.unsent[leftover.written..]);
-        let now = monotonic_ns();
-        match result {
+        }
+        match write_some(device.stream.as_mut(), session.unsent()) {
+            Ok(written) => {
+                session.on_unsent_written(&mut self.context, written, monotonic_ns());
+                self.half_close(place);
+            }
             Err(error) => {
-                device.leftover = Some(leftover);
-                let fault = Fault::broken(device.state, &error);
-                return self.lose(place, fault);
-            }
-            Ok(count) => {
-                leftover.written += count;
-                device.keep_alive.on_sent(now);
+                let fault = Fault::broken(session.state, &error);
+                self.lose(place, fault);
             }
         }
-        let publisher = device.publisher;
-        let reached = leftover.taken_off + leftover.written as u64;
-        while leftover.messages.front().is_some_and(|message| message.end <= reached) {
-            if let Some(message) = leftover.messages.pop_front() {
-                self.unsent -= 1;
-                self.count_sent(publisher as usize, message.intended_ns, message.size, now);
-            }
-        }
-        shrink(&mut leftover);
-        let blocked = !leftover.unsent.is_empty();
-        if !leftover.is_empty() {
-            self.devices[place].leftover = Some(leftover);
-        }
-        if blocked {
-            return;
-        }
-        if publisher != NO_PUBLISHER {
-            self.list_due(publisher);
-        }
-        self.half_close(place);
     }
 
-    /// The connection ends with messages cut in two: they have their numbers, part of them is on its way, so they count as
-    /// sent; whether they arrive is for the records to tell.
-    pub(super) fn count_cut_messages(&mut self, place: usize) {
+    /// Half-closes the connection of a leaving device once all its bytes are written, so that the server reads
+    /// everything before it sees the end.
+    pub(super) fn half_close(&mut self, place: usize) {
         let device = &mut self.devices[place];
-        let publisher = device.publisher as usize;
-        let Some(leftover) = &mut device.leftover else {
+        if device.session.state != State::Leaving || device.session.is_blocked() {
             return;
-        };
-        let now = monotonic_ns();
-        for message in std::mem::take(&mut leftover.messages) {
-            self.unsent -= 1;
-            self.count_sent(publisher, message.intended_ns, message.size, now);
+        }
+        if let Some(stream) = &mut device.stream {
+            stream.shutdown();
         }
     }
-}
 
-/// Keeps bytes until the socket has room.
-fn keep(device: &mut Device, bytes: &[u8]) {
-    device
-        .leftover
-        .get_or_insert_with(Box::default)
-        .unsent
-        .extend_from_slice(bytes);
-}
-
-/// Keeps the bytes of messages that the socket did not take, with what is to be counted when it does.
-pub(super) fn keep_messages(device: &mut Device, bytes: &[u8], messages: impl Iterator<Item = (usize, i64, u32)>) {
-    let leftover = device.leftover.get_or_insert_with(Box::default);
-    let base = leftover.taken_off + leftover.unsent.len() as u64;
-    leftover.unsent.extend_from_slice(bytes);
-    for (end, intended_ns, size) in messages {
-        leftover.messages.push_back(Unsent {
-            end: base + end as u64,
-            intended_ns,
-            size,
-        });
+    /// Lets every session that has messages due write once.
+    pub(super) fn send_due(&mut self) {
+        if self.context.due.is_empty() {
+            return;
+        }
+        self.last_round_ns = monotonic_ns();
+        for place in std::mem::take(&mut self.context.due) {
+            self.devices[place as usize].session.listed = false;
+            self.send(place as usize);
+        }
     }
-}
 
-/// Gives memory back when all bytes are written, or moves them when most are.
-fn shrink(leftover: &mut Leftover) {
-    if leftover.written == leftover.unsent.len() {
-        leftover.unsent = Vec::new();
-    } else if leftover.written < leftover.unsent.len() / 2 {
-        return;
-    } else {
-        leftover.unsent.drain(..leftover.written);
+    fn send(&mut self, place: usize) {
+        let device = &mut self.devices[place];
+        let cohort = &self.crew.cohorts[device.session.cohort as usize];
+        let now = monotonic_ns();
+        if !device.session.prepare(cohort, &mut self.context, now) {
+            return;
+        }
+        let is_tls = device.stream.as_ref().is_some_and(Stream::is_tls);
+        match write_some(device.stream.as_mut(), &self.context.outgoing.bytes) {
+            Ok(written) => {
+                device.session.on_written(now);
+                device.session.settle(&mut self.context, written, is_tls, now);
+            }
+            Err(error) => {
+                device.session.settle(&mut self.context, 0, is_tls, now);
+                let fault = Fault::broken(device.session.state, &error);
+                self.lose(place, fault);
+            }
+        }
     }
-    leftover.taken_off += leftover.written as u64;
-    leftover.written = 0;
+
+    /// Drops what has become too late among the messages that wait for room.
+    pub(super) fn sweep(&mut self, now: i64) {
+        if self.context.waiting.is_empty() || now < self.context.next_sweep_ns {
+            return;
+        }
+        self.context.next_sweep_ns = now + TICK_NS;
+        let mut waiting = std::mem::take(&mut self.context.waiting);
+        waiting.retain(|place| self.devices[*place as usize].session.sweep(&mut self.context, now));
+        self.context.waiting = waiting;
+    }
 }

@@ -5,10 +5,15 @@ use crate::parquet::{Field, Page};
 
 /// Rows of some table.
 trait Table: Send + Sync {
+    fn fields(&self) -> &'static [Field];
     fn columns(&self) -> Vec<Column>;
 }
 
 impl<R: Row> Table for Vec<R> {
+    fn fields(&self) -> &'static [Field] {
+        R::FIELDS
+    }
+
     fn columns(&self) -> Vec<Column> {
         R::columns(self)
     }
@@ -60,11 +65,19 @@ impl Batch {
         }
     }
 
-    /// The columns and their pages, when the rows are encoded already.
-    pub fn pages(&self) -> Option<(&'static [Field], &[Page])> {
+    /// What the columns hold, in the order of the schema.
+    pub fn fields(&self) -> &'static [Field] {
+        match &self.content {
+            Content::Rows(rows) => rows.fields(),
+            Content::Pages(fields, _) => fields,
+        }
+    }
+
+    /// The columns' pages, when the rows are encoded already.
+    pub fn pages(&self) -> Option<&[Page]> {
         match &self.content {
             Content::Rows(_) => None,
-            Content::Pages(fields, pages) => Some((fields, pages)),
+            Content::Pages(_, pages) => Some(pages),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::parquet::{Field, Page};
+use crate::parquet::{Field, Kind, Page};
 
 /// Text that is usually a constant.
 pub type Text = Cow<'static, str>;
@@ -15,7 +15,8 @@ pub struct Bitmap {
 }
 
 impl Bitmap {
-    fn of(bits: impl Iterator<Item = bool>) -> Bitmap {
+    /// These bits.
+    pub fn of(bits: impl Iterator<Item = bool>) -> Bitmap {
         let mut bitmap = Bitmap::default();
         bits.for_each(|bit| bitmap.push(bit));
         bitmap
@@ -29,6 +30,11 @@ impl Bitmap {
             *last |= u8::from(bit) << (self.length % 8);
         }
         self.length += 1;
+    }
+
+    /// One of the bits.
+    pub fn get(&self, at: usize) -> bool {
+        self.bytes[at / 8] >> (at % 8) & 1 == 1
     }
 
     /// The bytes; bits beyond the last row are zero.
@@ -63,13 +69,18 @@ pub struct Column {
 }
 
 impl Column {
+    /// Whether the row has a value.
+    pub fn is_valid(&self, row: usize) -> bool {
+        self.valid.as_ref().map_or(true, |valid| valid.get(row))
+    }
+
     /// The numbers of an encoded page.
     pub fn of_numbers(field: Field, page: &Page) -> Column {
         let numbers = page.numbers(field.width()).into_iter();
-        match field.bits {
-            8 => i8::column(field.name, numbers.map(|number| number as i8)),
-            16 => i16::column(field.name, numbers.map(|number| number as i16)),
-            32 => i32::column(field.name, numbers.map(|number| number as i32)),
+        match field.kind {
+            Kind::Number(8) => i8::column(field.name, numbers.map(|number| number as i8)),
+            Kind::Number(16) => i16::column(field.name, numbers.map(|number| number as i16)),
+            Kind::Number(32) => i32::column(field.name, numbers.map(|number| number as i32)),
             _ => i64::column(field.name, numbers),
         }
     }
@@ -77,13 +88,19 @@ impl Column {
 
 /// A type that can be a cell of a table.
 pub trait Cell: Clone {
+    /// What it is in a file.
+    const KIND: Kind;
+    /// Whether it may be missing.
+    const NULLABLE: bool = false;
     /// The column of these cells.
     fn column(name: &'static str, cells: impl ExactSizeIterator<Item = Self> + Clone) -> Column;
 }
 
 macro_rules! vector_cell {
-    ($type:ty, $variant:ident) => {
+    ($type:ty, $variant:ident, $kind:expr) => {
         impl Cell for $type {
+            const KIND: Kind = $kind;
+
             fn column(name: &'static str, cells: impl ExactSizeIterator<Item = Self> + Clone) -> Column {
                 Column {
                     name,
@@ -96,13 +113,15 @@ macro_rules! vector_cell {
     };
 }
 
-vector_cell!(i8, Int8);
-vector_cell!(i16, Int16);
-vector_cell!(i32, Int32);
-vector_cell!(i64, Int64);
-vector_cell!(Text, Text);
+vector_cell!(i8, Int8, Kind::Number(8));
+vector_cell!(i16, Int16, Kind::Number(16));
+vector_cell!(i32, Int32, Kind::Number(32));
+vector_cell!(i64, Int64, Kind::Number(64));
+vector_cell!(Text, Text, Kind::Text);
 
 impl Cell for bool {
+    const KIND: Kind = Kind::Bool;
+
     fn column(name: &'static str, cells: impl ExactSizeIterator<Item = Self> + Clone) -> Column {
         Column {
             name,
@@ -114,6 +133,9 @@ impl Cell for bool {
 }
 
 impl<T: Cell + Default> Cell for Option<T> {
+    const KIND: Kind = T::KIND;
+    const NULLABLE: bool = true;
+
     fn column(name: &'static str, cells: impl ExactSizeIterator<Item = Self> + Clone) -> Column {
         Column {
             valid: Some(Bitmap::of(cells.clone().map(|cell| cell.is_some()))),

@@ -21,6 +21,8 @@ pub trait Row: Sized + Send + Sync {
     const TABLE: &'static str;
     /// Rows that are handed over at once.
     const BATCH: usize;
+    /// The columns, in the order of the schema.
+    const FIELDS: &'static [Field];
     /// The rows as columns, in the order of the schema.
     fn columns(rows: &[Self]) -> Vec<Column>;
 }
@@ -35,6 +37,16 @@ pub trait Numbers: Sized {
     fn feed(rows: &[Self], encoders: &mut [Encoder]);
 }
 
+macro_rules! fields {
+    ($($field:ident: $type:ty,)*) => {
+        &[$(Field {
+            name: stringify!($field),
+            kind: <$type as Cell>::KIND,
+            nullable: <$type as Cell>::NULLABLE,
+        },)*]
+    };
+}
+
 macro_rules! table {
     ($(#[$about:meta])* $row:ident, $name:literal, $batch:expr, { $($field:ident: $type:ty,)* }) => {
         $(#[$about])*
@@ -46,6 +58,7 @@ macro_rules! table {
         impl Row for $row {
             const TABLE: &'static str = $name;
             const BATCH: usize = $batch;
+            const FIELDS: &'static [Field] = fields!($($field: $type,)*);
 
             fn columns(rows: &[$row]) -> Vec<Column> {
                 vec![$(<$type as Cell>::column(stringify!($field), rows.iter().map(|row| row.$field.clone())),)*]
@@ -64,9 +77,7 @@ macro_rules! dense_table {
 
         impl Numbers for $row {
             const TABLE: &'static str = $name;
-            const FIELDS: &'static [Field] = &[
-                $(Field { name: stringify!($field), bits: <$type>::BITS as u8 },)*
-            ];
+            const FIELDS: &'static [Field] = fields!($($field: $type,)*);
 
             fn feed(rows: &[$row], encoders: &mut [Encoder]) {
                 let [$($field,)*] = encoders else { return };
@@ -132,7 +143,7 @@ table!(
 
 table!(
     /// Something that happened to a device.
-    Happening, "events", 1_024, {
+    Event, "events", 1_024, {
     time_ns: i64,
     process: i16,
     device: i32,
@@ -164,7 +175,7 @@ table!(
 
 table!(
     /// When a subscription was in force.
-    InForce, "subscribed", 4_096, {
+    Subscribed, "subscribed", 4_096, {
     subscription: i32,
     from_ns: i64,
     until_ns: Option<i64>,

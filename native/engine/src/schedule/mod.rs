@@ -1,4 +1,4 @@
-//! Load shapes: which publisher has to send, and when. Pure: time comes in as a number, nothing here sends or waits.
+//! Which publisher has to send, and when, once a load shape has said how its messages follow each other. Pure: time comes in as a number, nothing here sends or waits.
 //!
 //! Every reactor thread of a process walks the same schedule and sends only what belongs to its own publishers: no
 //! coordination is needed, and the sum over threads is the whole by construction.
@@ -8,12 +8,9 @@ mod rate;
 mod tests;
 mod windowed;
 
-use std::collections::VecDeque;
-
-use crate::plan::{Arrivals as PlanArrivals, Load, Shape};
-use crate::random::Random;
-use rate::{Arrivals, Program, Ticks};
-pub use windowed::{granted, Windowed};
+use rate::Ticks;
+pub use rate::{Arrivals, Program};
+pub use windowed::{Window, Windowed};
 
 /// A message that has to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,15 +21,59 @@ pub struct Due {
     pub publisher: u32,
 }
 
+/// How messages follow each other; a load shape's answer.
+#[derive(Clone, Debug)]
+pub enum Pacing {
+    /// None is sent.
+    Idle,
+    /// By the clock.
+    Open(OpenLoop),
+    /// By what was received.
+    Closed(Window),
+}
+
+/// Ticks over time, and who sends at each.
+#[derive(Clone, Debug)]
+pub struct OpenLoop {
+    /// Ticks a second at the start.
+    pub rate: f64,
+    /// The first tick comes this part of a gap after the start.
+    pub offset: f64,
+    /// Even or random gaps.
+    pub arrivals: Arrivals,
+    /// How the rate changes by itself.
+    pub program: Program,
+    /// Who sends at each tick.
+    pub turn: Turn,
+}
+
+impl OpenLoop {
+    /// Publishers in turn at a constant, steady rate.
+    pub fn in_turn(rate: f64, offset: f64) -> OpenLoop {
+        OpenLoop {
+            rate,
+            offset,
+            arrivals: Arrivals::Steady,
+            program: Program::Constant,
+            turn: Turn::RoundRobin,
+        }
+    }
+}
+
 /// Who sends at each tick.
 #[derive(Clone, Debug)]
-enum Turn {
+pub enum Turn {
     /// One message a tick, publishers in turn.
     RoundRobin,
     /// One message a tick, always the first publisher.
     First,
     /// At each tick, `batch` messages from each of `partitions` equal runs of publishers.
-    Batch { batch: u32, partitions: u32 },
+    Batch {
+        /// Messages of a run.
+        batch: u32,
+        /// Runs; not more than there are publishers.
+        partitions: u32,
+    },
 }
 
 /// The messages of an open-loop load, in order of their due times.
@@ -49,42 +90,17 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The schedule of an open-loop shape from `start_ns` until before `end_ns`; None for idle and windowed loads.
-    pub fn new(load: &Load, publishers: u32, seed: u64, start_ns: i64, end_ns: i64) -> Option<Schedule> {
-        if publishers == 0 {
-            return None;
-        }
-        let offset = f64::from(load.slot) / f64::from(load.slots.max(1));
-        let (turn, rate, offset, program) = match load.shape {
-            Shape::Idle | Shape::Windowed => return None,
-            Shape::Paced => (Turn::RoundRobin, load.rate, offset, Program::Constant),
-            Shape::Every => (Turn::First, 1.0 / load.every_s, 0.0, Program::Constant),
-            Shape::Batched => {
-                let turn = Turn::Batch {
-                    batch: load.batch,
-                    partitions: load.partitions.clamp(1, publishers),
-                };
-                (turn, 1000.0 / load.period_ms, 0.0, Program::Constant)
-            }
-            Shape::Burst => (Turn::RoundRobin, load.burst_rate, offset, burst(load)),
-            Shape::Steps => {
-                let first = load.steps.first().map_or(0.0, |step| step.rate);
-                (Turn::RoundRobin, first, offset, steps(load))
-            }
-        };
-        let arrivals = match load.arrivals {
-            PlanArrivals::Poisson if load.shape == Shape::Paced => Arrivals::Poisson(Random::new(seed)),
-            _ => Arrivals::Steady,
-        };
-        Some(Schedule {
-            ticks: Ticks::new(start_ns, rate, offset, arrivals, program),
-            turn,
+    /// At most `limit` messages of at least one publisher, from `start_ns` until before `end_ns`.
+    pub fn new(open: OpenLoop, publishers: u32, limit: Option<u64>, start_ns: i64, end_ns: i64) -> Schedule {
+        Schedule {
+            ticks: Ticks::new(start_ns, open.rate, open.offset, open.arrivals, open.program),
+            turn: open.turn,
             publishers,
             tick: 0,
             within: 0,
-            left: load.limit.unwrap_or(u64::MAX),
+            left: limit.unwrap_or(u64::MAX),
             end_ns,
-        })
+        }
     }
 
     /// When the next message is due; None: never, as things stand.
@@ -143,31 +159,7 @@ impl Schedule {
     }
 }
 
-fn nanoseconds(seconds: f64) -> i64 {
+/// Seconds of a plan on the clock.
+pub fn nanoseconds(seconds: f64) -> i64 {
     (seconds * 1e9).round() as i64
-}
-
-fn burst(load: &Load) -> Program {
-    Program::Burst {
-        base: load.rate,
-        burst: load.burst_rate,
-        length_ns: nanoseconds(load.burst_s),
-        every_ns: nanoseconds(load.burst_every_s),
-    }
-}
-
-/// Each step's end with the rate that follows it. After the last step nothing is sent.
-fn steps(load: &Load) -> Program {
-    let following = load.steps.iter().skip(1).map(|step| step.rate).chain([0.0]);
-    let mut end = 0.0;
-    let changes: VecDeque<(i64, f64)> = load
-        .steps
-        .iter()
-        .zip(following)
-        .map(|(step, rate)| {
-            end += step.seconds;
-            (nanoseconds(end), rate)
-        })
-        .collect();
-    Program::Steps(changes)
 }

@@ -2,30 +2,36 @@
 
 use proptest::prelude::*;
 
-use super::windowed::granted;
 use super::*;
-use crate::plan::Step;
+use crate::plan::shapes::Share;
+use crate::plan::Load;
 
 const START: i64 = 1_000_000_000_000;
 const SECOND: i64 = 1_000_000_000;
 const NEVER: i64 = i64::MAX;
 
-fn load(shape: Shape) -> Load {
-    Load {
-        shape,
-        ..Load::default()
-    }
+fn load(json: &str) -> Load {
+    serde_json::from_str(json).unwrap()
 }
 
 fn paced(rate: f64) -> Load {
-    Load {
-        rate,
-        ..load(Shape::Paced)
-    }
+    load(&format!(r#"{{"shape": "paced", "rate": {rate}}}"#))
 }
 
 fn schedule(load: &Load, publishers: u32) -> Schedule {
-    Schedule::new(load, publishers, 1, START, NEVER).unwrap()
+    schedule_of(load, publishers, 0.0, NEVER)
+}
+
+fn schedule_of(load: &Load, publishers: u32, offset: f64, end_ns: i64) -> Schedule {
+    let share = Share {
+        publishers,
+        offset,
+        seed: 1,
+    };
+    match load.shape.pacing(share) {
+        Pacing::Open(open) => Schedule::new(open, publishers, load.limit, START, end_ns),
+        other => panic!("{other:?}"),
+    }
 }
 
 fn until(schedule: &mut Schedule, time: i64) -> Vec<Due> {
@@ -62,7 +68,7 @@ fn fractional_rates_are_kept_exactly() {
 
 #[test]
 fn the_end_is_exclusive_and_the_limit_stops_the_load() {
-    let mut ended = Schedule::new(&paced(10.0), 1, 1, START, START + SECOND).unwrap();
+    let mut ended = schedule_of(&paced(10.0), 1, 0.0, START + SECOND);
     assert_eq!(until(&mut ended, NEVER).len(), 10);
     assert_eq!(ended.peek(), None);
     let mut limited = schedule(
@@ -77,12 +83,7 @@ fn the_end_is_exclusive_and_the_limit_stops_the_load() {
 
 #[test]
 fn a_batch_goes_out_at_once_from_every_partition() {
-    let batched = Load {
-        batch: 2,
-        period_ms: 500.0,
-        partitions: 2,
-        ..load(Shape::Batched)
-    };
+    let batched = load(r#"{"shape": "batched", "batch": 2, "period_ms": 500, "partitions": 2}"#);
     let mut schedule = schedule(&batched, 6);
     let dues = until(&mut schedule, START + SECOND / 2);
     assert_eq!(seconds(&dues), [0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.5, 0.5]);
@@ -92,13 +93,7 @@ fn a_batch_goes_out_at_once_from_every_partition() {
 
 #[test]
 fn every_is_the_first_publisher_alone() {
-    let mut schedule = schedule(
-        &Load {
-            every_s: 2.5,
-            ..load(Shape::Every)
-        },
-        9,
-    );
+    let mut schedule = schedule(&load(r#"{"shape": "every", "every_s": 2.5}"#), 9);
     let dues = until(&mut schedule, START + 5 * SECOND);
     assert_eq!(seconds(&dues), [0.0, 2.5, 5.0]);
     assert!(dues.iter().all(|due| due.publisher == 0));
@@ -106,13 +101,7 @@ fn every_is_the_first_publisher_alone() {
 
 #[test]
 fn a_burst_raises_the_rate_for_its_length_only() {
-    let burst = Load {
-        rate: 10.0,
-        burst_rate: 100.0,
-        burst_s: 1.0,
-        burst_every_s: 5.0,
-        ..load(Shape::Burst)
-    };
+    let burst = load(r#"{"shape": "burst", "rate": 10, "burst_rate": 100, "burst_s": 1, "burst_every_s": 5}"#);
     let mut schedule = schedule(&burst, 1);
     let dues = until(&mut schedule, START + 10 * SECOND - 1);
     let count = |from: i64, to: i64| {
@@ -128,27 +117,8 @@ fn a_burst_raises_the_rate_for_its_length_only() {
 
 #[test]
 fn steps_follow_each_other_and_then_nothing_is_sent() {
-    let steps = vec![
-        Step {
-            seconds: 1.0,
-            rate: 10.0,
-        },
-        Step {
-            seconds: 2.0,
-            rate: 0.0,
-        },
-        Step {
-            seconds: 1.0,
-            rate: 5.0,
-        },
-    ];
-    let mut schedule = schedule(
-        &Load {
-            steps,
-            ..load(Shape::Steps)
-        },
-        1,
-    );
+    let steps = r#"[{"seconds": 1, "rate": 10}, {"seconds": 2, "rate": 0}, {"seconds": 1, "rate": 5}]"#;
+    let mut schedule = schedule(&load(&format!(r#"{{"shape": "steps", "steps": {steps}}}"#)), 1);
     let dues = until(&mut schedule, NEVER - 1);
     let count = |from: i64, to: i64| {
         dues.iter()
@@ -171,10 +141,7 @@ fn a_rate_of_zero_pauses_and_a_new_rate_resumes() {
 
 #[test]
 fn poisson_arrivals_have_the_asked_rate_and_irregular_gaps() {
-    let poisson = Load {
-        arrivals: PlanArrivals::Poisson,
-        ..paced(1000.0)
-    };
+    let poisson = load(r#"{"shape": "paced", "rate": 1000, "arrivals": "poisson"}"#);
     let mut schedule = schedule(&poisson, 1);
     let dues = until(&mut schedule, START + 100 * SECOND);
     assert!((dues.len() as f64 - 100_000.0).abs() < 1500.0, "{}", dues.len());
@@ -188,9 +155,8 @@ fn poisson_arrivals_have_the_asked_rate_and_irregular_gaps() {
 
 #[test]
 fn a_window_is_refilled_in_whole_refills() {
-    assert_eq!(granted(100, 10, 0), 100);
-    assert_eq!(granted(100, 10, 9), 100);
-    assert_eq!(granted(100, 10, 25), 120);
+    let window = Window { size: 100, refill: 10 };
+    assert_eq!([0, 9, 25].map(|received| window.granted(received)), [100, 100, 120]);
     let mut windowed = Windowed::new(4, 1, Some(5));
     let dues: Vec<Due> = std::iter::from_fn(|| windowed.pop(3, START)).collect();
     assert_eq!(dues.len(), 3);
@@ -212,7 +178,10 @@ proptest! {
     fn the_slots_together_are_the_whole(rate in 1.0f64..10_000.0, slots in 1u32..9) {
         let whole = until(&mut schedule(&paced(rate * f64::from(slots)), 1), START + SECOND);
         let mut parts: Vec<i64> = (0..slots)
-            .flat_map(|slot| until(&mut schedule(&Load { slot, slots, ..paced(rate) }, 1), START + SECOND))
+            .flat_map(|slot| until(
+                &mut schedule_of(&paced(rate), 1, f64::from(slot) / f64::from(slots), NEVER),
+                START + SECOND,
+            ))
             .map(|due| due.intended_ns)
             .collect();
         parts.sort_unstable();
@@ -238,5 +207,57 @@ proptest! {
             let gap = pair[1].intended_ns - pair[0].intended_ns;
             prop_assert!(gap >= 0 && gap as f64 <= longest);
         }
+    }
+}
+
+#[test]
+fn a_change_at_a_future_time_keeps_the_schedule_absolute_on_both_sides() {
+    // Two processes, asked at different moments, share the rate: their sum changes at one time.
+    let share = |offset: f64| schedule_of(&paced(50.0), 1, offset, NEVER);
+    let (mut early, mut late) = (share(0.0), share(0.5));
+    early.set_rate(START + 2 * SECOND, 100.0);
+    let mut dues = until(&mut early, START + 4 * SECOND - 1);
+    // The other one has sent a second of its messages when it hears of the change, and sleeps through the rest.
+    dues.extend(until(&mut late, START + SECOND));
+    late.set_rate(START + 2 * SECOND, 100.0);
+    dues.extend(until(&mut late, START + 4 * SECOND - 1));
+    dues.sort_by_key(|due| due.intended_ns);
+    let before = dues.iter().filter(|due| due.intended_ns < START + 2 * SECOND).count();
+    assert_eq!((before, dues.len() - before), (200, 400));
+    let gaps: Vec<i64> = dues
+        .windows(2)
+        .map(|pair| pair[1].intended_ns - pair[0].intended_ns)
+        .collect();
+    assert!(gaps[..198].iter().all(|gap| *gap == 10_000_000));
+    assert!(gaps[202..].iter().all(|gap| (0..=10_000_000).contains(gap)));
+}
+
+proptest! {
+    #[test]
+    fn changes_of_rate_lose_and_invent_no_message(
+        rates in proptest::collection::vec(1u32..5000, 1..6),
+        looks in proptest::collection::vec(1i64..900_000_000, 0..20),
+    ) {
+        // The n-th stretch of one second has its own rate; whenever the schedule is looked at, the messages are the same.
+        let make = || {
+            let mut made = schedule(&paced(f64::from(rates[0])), 3);
+            for (second, rate) in rates.iter().enumerate().skip(1) {
+                made.set_rate(START + second as i64 * SECOND, f64::from(*rate));
+            }
+            made
+        };
+        let end = START + rates.len() as i64 * SECOND - 1;
+        let whole = until(&mut make(), end);
+        let mut pieces = make();
+        let mut time = START;
+        let mut found = Vec::new();
+        for look in looks {
+            time = (time + look).min(end);
+            found.extend(until(&mut pieces, time));
+        }
+        found.extend(until(&mut pieces, end));
+        prop_assert_eq!(&whole, &found);
+        let expected: u32 = rates.iter().sum();
+        prop_assert!((whole.len() as i64 - i64::from(expected)).abs() <= 1, "{} {}", whole.len(), expected);
     }
 }

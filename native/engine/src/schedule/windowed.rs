@@ -3,6 +3,25 @@
 use crate::random::Random;
 use crate::schedule::Due;
 
+/// The size of a closed loop.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Messages sent at first.
+    pub size: u64,
+    /// So many more for each so many received; 0: one for one.
+    pub refill: u64,
+}
+
+impl Window {
+    /// How many messages are granted in all.
+    pub fn granted(&self, received: u64) -> u64 {
+        match self.refill {
+            0 => self.size + received,
+            refill => self.size + received / refill * refill,
+        }
+    }
+}
+
 /// The messages of a windowed load. Message k goes to a publisher that depends on the seed and k only, so that every
 /// thread that walks the sequence agrees on it.
 #[derive(Clone, Debug)]
@@ -40,13 +59,5 @@ impl Windowed {
             intended_ns: now_ns,
             publisher,
         })
-    }
-}
-
-/// How many messages are granted in all: the window, and `refill` more for each `refill` received.
-pub fn granted(window: u64, refill: u64, received: u64) -> u64 {
-    match refill {
-        0 => window + received,
-        _ => window + received / refill * refill,
     }
 }

@@ -12,7 +12,7 @@ pub use selector::{Action, Selector};
 pub use settings::{Disconnect, FaultSettings, Stall};
 pub use stall::StallWindow;
 
-use crate::hashing::scatter;
+use crate::choice::scatter;
 
 const NANOSECONDS: f64 = 1e9;
 

@@ -1,7 +1,7 @@
 //! Which messages of one subscription a fault hits: every n-th, from a phase the seed chooses.
 
 use super::settings::FaultSettings;
-use crate::hashing::scatter;
+use crate::choice::scatter;
 
 /// What happens to one delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -35,9 +35,6 @@ impl Hub {
     /// The device says farewell: its will is not sent, unless it asks for that.
     pub(super) fn leave(&mut self, slot: u32, packet: &Disconnect<'_>, now_ns: u64) -> Result<(), Fatal> {
         let (_, session) = self.session_of(slot)?;
-        if packet.reason != ReasonCode::DisconnectWithWill {
-            session.will = None;
-        }
         let expiry = packet.properties.find(|property| match property {
             Property::SessionExpiryInterval(seconds) => Some(seconds),
             _ => None,
@@ -47,6 +44,9 @@ impl Hub {
             Some(seconds) if session.expiry_s == 0 && seconds != 0 => return Err(Fatal(ReasonCode::ProtocolError)),
             Some(seconds) => session.expiry_s = seconds,
             None => {}
+        }
+        if packet.reason != ReasonCode::DisconnectWithWill {
+            session.will = None;
         }
         self.close_when_written(slot);
         self.detach(slot, now_ns);
@@ -130,6 +130,14 @@ impl Hub {
             self.end(slot, Some(ReasonCode::KeepAliveTimeout), now_ns);
         } else {
             self.set_timer(deadline, Timer::KeepAlive { link: slot, serial });
+        }
+    }
+
+    /// Ends a connection that has not sent CONNECT.
+    pub(super) fn check_connected(&mut self, slot: u32, serial: u64, now_ns: u64) {
+        let is_silent = |link: &mut super::Link| link.serial == serial && link.stage == Stage::Silent;
+        if self.link(slot).is_some_and(is_silent) {
+            self.end(slot, None, now_ns);
         }
     }
 

@@ -7,8 +7,8 @@ use super::routes::Destination;
 use super::session::Held;
 use super::timers::Timer;
 use super::{Hub, Stage};
+use crate::choice::text_number;
 use crate::faults::{Action, Affected, FaultSettings};
-use crate::hashing::text_number;
 use crate::message::Delivery;
 
 /// A message held back goes without its successor after this time.

@@ -7,6 +7,8 @@
 mod acknowledge;
 mod connect;
 mod deliver;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod lifecycle;
 mod link;
 mod misbehave;
@@ -38,6 +40,11 @@ use session::Session;
 use timers::{Timer, Timers};
 
 pub use link::{LinkId, Next};
+
+/// A connection that has not sent CONNECT by then is closed: it holds memory and a file.
+const CONNECT_PATIENCE_NS: u64 = 30_000_000_000;
+/// Bytes of a CONNECT: all its texts at their longest and some properties, and no more is kept of a stranger.
+const LARGEST_CONNECT: u32 = 512 << 10;
 
 /// Why a packet ends its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +121,9 @@ impl Hub {
             self.links.push(None);
             (self.links.len() - 1) as u32
         });
+        let serial = link.serial;
         self.links[slot as usize] = Some(link);
+        self.set_timer(now_ns + CONNECT_PATIENCE_NS, Timer::Connect { link: slot, serial });
         LinkId(slot)
     }
 
@@ -156,7 +165,11 @@ impl Hub {
             if stage == Stage::Closing {
                 return bytes.len();
             }
-            match frame::split(&bytes[used..], self.config.max_packet_size) {
+            let largest = match stage {
+                Stage::Silent => self.config.max_packet_size.min(LARGEST_CONNECT),
+                _ => self.config.max_packet_size,
+            };
+            match frame::split(&bytes[used..], largest) {
                 Ok(None) => return used,
                 Ok(Some(frame)) => {
                     let raw = &bytes[used..used + frame.length];
@@ -309,6 +322,7 @@ impl Hub {
         while let Some(timer) = self.timers.pop(now_ns) {
             match timer {
                 Timer::KeepAlive { link, serial } => self.check_silence(link, serial, now_ns),
+                Timer::Connect { link, serial } => self.check_connected(link, serial, now_ns),
                 Timer::Will { session, serial } => self.send_late_will(session, serial, now_ns),
                 Timer::Expiry { session, serial } => self.expire(session, serial, now_ns),
                 Timer::Held { session } => self.release_held(session, now_ns),

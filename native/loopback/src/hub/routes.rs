@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use telemark_mqtt::topic::{Filter, SubscriptionTree, Target};
 use telemark_mqtt::QoS;
 
 use super::session::Session;
-use crate::hashing::QuickMap;
 
 /// Topics remembered before the memory is emptied: a bound for runs whose topics never repeat.
 const MOST_TOPICS: usize = 200_000;
@@ -67,7 +67,7 @@ impl RouteGroup {
 #[derive(Debug, Default)]
 pub struct Routes {
     tree: SubscriptionTree<Subscriber, ()>,
-    known: QuickMap<Box<str>, Arc<Route>>,
+    known: FxHashMap<Box<str>, Arc<Route>>,
     /// Whose turn it is, by filter with its $share prefix: one turn for all topics a group takes.
     turns: HashMap<Box<str>, Arc<AtomicUsize>>,
 }
@@ -140,7 +140,7 @@ fn filter_of(to: Subscriber, sessions: &[Option<Session>]) -> Option<&str> {
 
 /// A session with several matching filters gets one copy, with the highest QoS and all identifiers [3.3.4].
 fn merge_overlapping(plain: &mut Vec<Destination>) {
-    let mut seen: QuickMap<u32, usize> = QuickMap::default();
+    let mut seen: FxHashMap<u32, usize> = FxHashMap::default();
     let mut merged: Vec<Destination> = Vec::with_capacity(plain.len());
     for destination in plain.drain(..) {
         match seen.get(&destination.to.session) {

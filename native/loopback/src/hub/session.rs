@@ -6,8 +6,8 @@ use std::sync::Arc;
 use telemark_mqtt::state::{Inbound, Outbound};
 use telemark_mqtt::QoS;
 
+use crate::choice::text_number;
 use crate::faults::Selector;
-use crate::hashing::text_number;
 use crate::message::{Delivery, Message};
 
 /// A session that never ends by itself.

@@ -2,7 +2,7 @@
 
 use telemark_mqtt::packet::{Ack, AckKind, Connect, Publish, Subscribe, SubscribeEntry};
 use telemark_mqtt::packet::{Disconnect, List};
-use telemark_mqtt::{frame, Packet, Properties, QoS, Version};
+use telemark_mqtt::{frame, Packet, Properties, Property, PropertyBuffer, QoS, Version};
 
 use super::{Hub, LinkId, Next};
 use crate::config::Config;
@@ -161,7 +161,10 @@ fn a_full_queue_drops_and_counts_and_the_sum_is_exact() {
     );
     assert_eq!((3, 7), (counters.deepest[0].depth, counters.deepest[0].dropped));
     assert_eq!(vec!["0", "1", "2"], world.payloads(subscriber));
-    let totals = world.hub.counters().totals;
+    assert_eq!((3, 3), (counters.largest_queue, counters.largest_queue_hwm));
+    let after = world.hub.counters();
+    assert_eq!((0, 3), (after.largest_queue, after.largest_queue_hwm));
+    let totals = after.totals;
     assert_eq!(
         (0, 3, 3),
         (totals.buffered_messages, totals.messages_out, totals.buffered_hwm)
@@ -205,6 +208,7 @@ fn a_silent_device_is_ended_in_time_and_not_before() {
     assert!(!world.bytes(device).1);
     world.hub.tick(world.now + 15 * SECOND);
     assert!(world.bytes(device).1);
+    world.hub.tick(world.now + 60 * SECOND);
     assert_eq!(None, world.hub.next_deadline());
 }
 
@@ -263,4 +267,78 @@ fn after_everyone_has_left_nothing_is_left() {
         assert_eq!((0, 0, 0), (totals.connections, totals.sessions, totals.subscriptions));
         assert_eq!(0, totals.buffered_messages, "round {round}");
     }
+}
+
+#[test]
+fn a_connection_without_connect_is_closed_in_time_however_much_it_sends() {
+    let mut world = World::new("{}");
+    let (silent, dripping, connected) = (
+        world.hub.open(0, 0, world.now),
+        world.hub.open(0, 1, world.now),
+        world.simple("d"),
+    );
+    world.hub.receive(dripping, &[0x10], world.now + 29 * SECOND);
+    world.hub.tick(world.now + 30 * SECOND - 1);
+    assert!(!world.bytes(silent).1 && !world.bytes(dripping).1);
+    world.hub.tick(world.now + 30 * SECOND);
+    assert!(world.bytes(silent).1 && world.bytes(dripping).1);
+    assert!(!world.bytes(connected).1);
+}
+
+#[test]
+fn little_is_kept_of_a_connection_before_its_connect() {
+    let mut world = World::new("{}");
+    let stranger = world.hub.open(0, 0, world.now);
+    world.hub.receive(stranger, &[0x10, 0x81, 0x80, 0x20], world.now); // a CONNECT of 524,289 bytes
+    assert!(world.bytes(stranger).1);
+    let mut will = Connect::new(Version::V311, "d");
+    let payload = vec![0; 65_535];
+    will.will = Some(telemark_mqtt::packet::Will {
+        topic: "w",
+        payload: &payload,
+        ..Default::default()
+    });
+    let device = world.device(will);
+    assert!(world.received(device)[0].starts_with("Connack"));
+}
+
+/// What becomes of a session whose CONNECT and DISCONNECT announce these expiry intervals, so many seconds later.
+fn session_after(connect_s: u32, disconnect_s: u32, seconds: u64) -> (u64, bool) {
+    let mut world = World::new("{}");
+    let (mut connect_properties, mut disconnect_properties) = (PropertyBuffer::new(), PropertyBuffer::new());
+    for (properties, interval) in [
+        (&mut connect_properties, connect_s),
+        (&mut disconnect_properties, disconnect_s),
+    ] {
+        properties.push(Property::SessionExpiryInterval(interval)).unwrap();
+    }
+    let watcher = world.simple("watcher");
+    world.subscribe(watcher, "w", QoS::AtMostOnce);
+    let device = world.device(Connect {
+        properties: connect_properties.as_properties(),
+        will: Some(telemark_mqtt::packet::Will {
+            topic: "w",
+            ..Default::default()
+        }),
+        ..Connect::new(Version::V5, "d")
+    });
+    world.bytes(device);
+    let disconnect = Disconnect {
+        properties: disconnect_properties.as_properties(),
+        ..Disconnect::default()
+    };
+    world.send(device, &Packet::Disconnect(disconnect), Version::V5);
+    world.hub.tick(world.now + seconds * SECOND);
+    let has_will = !world.payloads(watcher).is_empty();
+    (world.hub.counters().totals.sessions - 1, has_will)
+}
+
+#[test]
+fn disconnect_may_change_the_expiry_of_a_session() {
+    assert_eq!((0, false), session_after(100, 0, 0), "ended at once");
+    assert_eq!((1, false), session_after(100, 10, 9));
+    assert_eq!((0, false), session_after(100, 10, 10), "shortened");
+    assert_eq!((1, false), session_after(10, 100, 99), "prolonged");
+    // A session that ends with its connection cannot be prolonged: that is an error, so the will is sent.
+    assert_eq!((0, true), session_after(0, 10, 0));
 }

@@ -13,6 +13,13 @@ pub enum Timer {
         /// Its serial.
         serial: u64,
     },
+    /// A connection should have sent its CONNECT by now.
+    Connect {
+        /// Slot of the connection.
+        link: u32,
+        /// Its serial.
+        serial: u64,
+    },
     /// A will's delay is over.
     Will {
         /// Slot of the session.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from telemark.report.charts import general, sweep
-from telemark.report.format import count, milliseconds, short, size_bytes
+from telemark.report.clock_error import error_of
+from telemark.report.format import count, milliseconds, short, size_bytes, uncertain
 from telemark.report.model import Cell, Chart, Table
 from telemark.report.source import RunSource
 
@@ -33,7 +34,7 @@ def of_scenario(prefix: str, runs: Sequence[RunSource]) -> list[Chart | Table]:
     return [*sizes, subscribers, percentile_table(prefix, points), *general.spread_charts(prefix, runs, "latency")]
 
 
-def percentile_table(prefix: str, points: Sequence[sweep.Point]) -> Table:
+def percentile_table(prefix: str, points: Sequence[sweep.PointRow]) -> Table:
     """The metrics the benchmark collects, one line per point."""
     titles = (
         "publishers",
@@ -56,12 +57,14 @@ def percentile_table(prefix: str, points: Sequence[sweep.Point]) -> Table:
             Cell(size_bytes(point.get("payload_bytes")), point.get("payload_bytes")),
             Cell(sweep.label(point, ()), sweep.label(point, ())),
             Cell(short(point.get("received_rate")), point.get("received_rate")),
-            *(
-                Cell(milliseconds(point.get(f"latency_{name}_us")), point.get(f"latency_{name}_us"))
-                for name in PERCENTILES
-            ),
+            *(_time(point, f"latency_{name}_us") for name in PERCENTILES),
         )
         for point in points
     )
     title = "Rate and end-to-end latency (ms)"
     return Table(f"{prefix}-percentile-table", title, titles, rows, frozenset(titles) - {"server"})
+
+
+def _time(point: sweep.PointRow, column: str) -> Cell:
+    value = point.get(column)
+    return Cell(uncertain(milliseconds, value, error_of(point, column)), value)

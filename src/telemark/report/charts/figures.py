@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from telemark.report import format as fmt
 from telemark.report.charts import fanin_jms, general, messagesight, mq_telemetry, open_mqtt, scalagent
-from telemark.report.model import Chart, Table
+from telemark.report.model import Axis, Chart, Series, Table
 from telemark.report.source import RunSource
 
 Drawer = Callable[[str, Sequence[RunSource]], list[Chart | Table]]
@@ -46,5 +47,21 @@ def suite_figures(suite: str, prefix: str, runs: Sequence[RunSource]) -> Figures
 
 
 def _kept(drawn: Sequence[Chart | Table]) -> Figures:
-    charts = tuple(item for item in drawn if isinstance(item, Chart) and item.has_data)
-    return Figures(charts, tuple(item for item in drawn if isinstance(item, Table) and item.rows))
+    charts = [as_bars(item) for item in drawn if isinstance(item, Chart)]
+    kept = tuple(chart for chart in charts if not is_single_number(chart))
+    return Figures(kept, tuple(item for item in drawn if isinstance(item, Table) and item.rows))
+
+
+def as_bars(chart: Chart) -> Chart:
+    """A figure over a sweep of one point shows dots above each other: its lines become bars side by side."""
+    lines = [line for line in chart.series if line.kind == "line" and line.style == "solid"]
+    if not lines or any(len(line.points) > 1 for line in chart.series):
+        return chart
+    at = chart.x.name and fmt.value_in(chart.x.unit, lines[0].points[0][0])  # type: ignore[arg-type]
+    bars = tuple(Series(line.name, ((f"{at} {chart.x.name}", line.points[0][1]),), kind="bar") for line in lines)
+    return replace(chart, x=Axis("", "text", "category"), series=bars)
+
+
+def is_single_number(chart: Chart) -> bool:
+    """A figure of one value says no more than the score card does."""
+    return sum(y is not None for line in chart.series for _, y in line.points) <= 1

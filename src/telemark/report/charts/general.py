@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from telemark.report.charts import spread, sweep
-from telemark.report.headline import headline_of
+from telemark.report.charts import beside, spread, sweep
 from telemark.report.model import Chart, Table
 from telemark.report.source import RunSource
 
@@ -18,16 +17,16 @@ def of_scenario(prefix: str, runs: Sequence[RunSource]) -> list[Chart | Table]:
     points = sweep.drawable(runs)
     if not points:
         return []
-    headline = headline_of(runs[0].facts)
-    drawn: list[Chart | Table] = [*spread_charts(prefix, runs, headline.measured)]
+    headline = runs[0].headline
+    drawn: list[Chart | Table] = [*spread_charts(prefix, runs, headline.statistics)]
     x = swept_column(points)
     if x is None:
         return drawn
     by = [column for column in SWEPT if column != x]
     over = [
-        (headline.metric, headline.kind),
-        (f"{headline.measured}_mean_us", "Average latency"),
-        (f"{headline.measured}_p99_us", "99P latency"),
+        (headline.column.name, headline.kind),
+        (f"{headline.statistics}_mean_us", "Average latency"),
+        (f"{headline.statistics}_p99_us", "99P latency"),
         ("server_cpu_cores_mean", "Server CPU"),
         ("server_rss_bytes_max", "Server memory"),
     ]
@@ -38,7 +37,7 @@ def of_scenario(prefix: str, runs: Sequence[RunSource]) -> list[Chart | Table]:
     ]
 
 
-def swept_column(points: Sequence[sweep.Point]) -> str | None:
+def swept_column(points: Sequence[sweep.PointRow]) -> str | None:
     """The quantity with the most values: the x axis. None when nothing varies."""
     counts = {column: len({point.get(column) for point in points}) for column in SWEPT}
     best = max(SWEPT, key=lambda column: counts[column])
@@ -52,14 +51,20 @@ def spread_charts(prefix: str, runs: Sequence[RunSource], measure: str) -> list[
     named = everyone if len(everyone) <= MOST_LINES else last_of_each_server(everyone)
     if len(named) < 2:
         return []  # the run's own section has the same figures
-    charts = [
-        spread.percentile_chart(named, f"{prefix}-percentiles", (measure,)),
-        spread.distribution_chart(named, f"{prefix}-distribution", measure),
-        spread.tail_chart(named, f"{prefix}-tail", measure),
-    ]
+    charts = spread_over(prefix, named, measure)
     if len(named) < len(everyone):
         charts = [_with_note(chart, "Only the last point of each server's sweep is drawn.") for chart in charts]
     return charts
+
+
+def spread_over(prefix: str, named: Sequence[tuple[str, RunSource]], measure: str) -> list[Chart]:
+    """Percentiles with the published ones, distribution and tail of these runs."""
+    percentiles = spread.percentile_chart(named, f"{prefix}-percentiles", (measure,))
+    return [
+        beside.with_percentiles(percentiles, [run for _, run in named], measure),
+        spread.distribution_chart(named, f"{prefix}-distribution", measure),
+        spread.tail_chart(named, f"{prefix}-tail", measure),
+    ]
 
 
 def last_of_each_server(named: Sequence[tuple[str, RunSource]]) -> list[tuple[str, RunSource]]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from telemark.report.charts import general, sweep
-from telemark.report.headline import headline_of
+from telemark.report.charts import beside, general, sweep
 from telemark.report.model import Chart, Table
 from telemark.report.source import RunSource
 
@@ -16,39 +15,78 @@ def of_scenario(prefix: str, runs: Sequence[RunSource]) -> list[Chart | Table]:
     if not points:
         return []
     scenario = str(runs[0].facts.get("scenario", ""))
-    headline = headline_of(runs[0].facts)
     by = ("publishers", "payload_bytes", "qos")
     if scenario.startswith("CONNBURST"):
         rates = sweep.bars(
             sweep.Name(f"{prefix}-rate", "Connection rate by devices"), points, "connections", "connect_rate"
         )
-        return [rates, *general.spread_charts(prefix, runs, "connect")]
+        return [
+            beside.with_bars(rates, runs, "connections", "connect_rate"),
+            *general.spread_charts(prefix, runs, "connect"),
+        ]
     if scenario.startswith("BROADCAST"):
-        peaks = sweep.bars(
-            sweep.Name(f"{prefix}-peak", "Peak rate by subscribers"), points, "subscribers", headline.metric, by
-        )
-        return [peaks, *general.spread_charts(prefix, runs, "latency")]
+        return [*_broadcast(prefix, points, runs, by), *general.spread_charts(prefix, runs, "latency")]
     throughput = sweep.Name(f"{prefix}-throughput", "Throughput by consumers")
-    marks = sweep.Name(f"{prefix}-hwm", "High-water mark of buffered messages (HWM)")
+    marks = sweep.Name(f"{prefix}-hwm", "High-water mark of a subscription's queue (HWM)")
+    rates = sweep.bars(throughput, points, "subscribers", "received_rate", by)
+    table = sweep.cross_table(marks, points, "subscribers", "buffered_hwm", by)
     return [
-        sweep.bars(throughput, points, "subscribers", "received_rate", by),
-        sweep.cross_table(marks, points, "subscribers", "buffered_hwm", by),
+        beside.with_bars(rates, runs, "subscribers", "received_rate"),
+        beside.with_columns(table, runs, "subscribers", "buffered_hwm"),
         *general.spread_charts(prefix, runs, "latency"),
     ]
 
 
+def _broadcast(
+    prefix: str, points: Sequence[sweep.PointRow], runs: Sequence[RunSource], by: Sequence[str]
+) -> list[Chart | Table]:
+    """The peak as the server counts it, as in the report, and the peak that the devices saw."""
+    egress = sweep.Name(f"{prefix}-egress", "Peak egress rate by message size, the server's own count over 5 s")
+    devices = sweep.Name(f"{prefix}-peak", "Peak rate by message size, received by the devices in one second")
+    others = [column for column in (*by, "subscribers") if column != "payload_bytes"]
+    counted = sweep.bars(egress, points, "payload_bytes", "peak_egress_rate", others)
+    received = sweep.bars(devices, points, "payload_bytes", "peak_received_rate", others)
+    return [beside.with_bars(counted, runs, "payload_bytes", "peak_egress_rate"), received]
+
+
 def of_suite(prefix: str, runs: Sequence[RunSource]) -> list[Chart | Table]:
-    """Over several cases: connection rates by cipher, and the throughput of every fan-in case side by side."""
+    """Over several cases: connections by cipher and by memory, and the throughput of every fan-in case side by side."""
+    bursts, fanins = _starting_with("CONNBURST", runs), _starting_with("FANIN", runs)
+    drawn = [*_ciphers(prefix, bursts), *_cases(prefix, fanins)]
+    memory = sweep.Name(f"{prefix}-memory", "Connections against memory")
     points = sweep.drawable(runs)
-    bursts = [point for point in points if str(point.get("scenario", "")).startswith("CONNBURST")]
-    fanins = [point for point in points if str(point.get("scenario", "")).startswith("FANIN")]
-    rate = sweep.Name(f"{prefix}-ciphers", "Connection rate by cipher")
-    time = sweep.Name(f"{prefix}-connect", "Average connection time by cipher")
-    cases = sweep.Name(f"{prefix}-fanin", "Throughput by case")
-    drawn: list[Chart | Table] = []
-    if bursts:
-        drawn.append(sweep.bars(rate, bursts, "scenario", "connect_rate", ("connections",)))
-        drawn.append(sweep.bars(time, bursts, "scenario", "connect_mean_us", ("connections",)))
-    if len({point.get("scenario") for point in fanins}) > 1:
-        drawn.append(sweep.bars(cases, fanins, "scenario", "received_rate", ("subscribers", "publishers")))
+    if any((point.get("connections") or 0) > 1 and point.get("server_rss_bytes_max") for point in points):
+        drawn.append(beside.connections_by_memory(memory, points, runs))
     return drawn
+
+
+def _starting_with(family: str, runs: Sequence[RunSource]) -> list[RunSource]:
+    return [run for run in runs if str(run.facts.get("scenario", "")).startswith(family)]
+
+
+def _ciphers(prefix: str, runs: Sequence[RunSource]) -> list[Chart | Table]:
+    """Rate and time of connections by cipher, and the distributions of all of them in one figure."""
+    points = sweep.drawable(runs)
+    if not points:
+        return []
+    over = (("connect_rate", "Connection rate by cipher"), ("connect_mean_us", "Average connection time by cipher"))
+    bars = [
+        beside.with_scenario_bars(
+            sweep.bars(sweep.Name(f"{prefix}-{y}", title), points, "scenario", y, ("connections",)), runs, y
+        )
+        for y, title in over
+    ]
+    named = [
+        (sweep.label(run.point or {}, ("scenario",)), run) for run in runs if not (run.point or {}).get("engine_bound")
+    ]
+    spreads = general.spread_over(f"{prefix}-connburst", named[: general.MOST_LINES], "connect")
+    return [*bars, *spreads]
+
+
+def _cases(prefix: str, runs: Sequence[RunSource]) -> list[Chart | Table]:
+    points = sweep.drawable(runs)
+    if len({point.get("scenario") for point in points}) < 2:
+        return []
+    cases = sweep.Name(f"{prefix}-fanin", "Throughput by case")
+    bars = sweep.bars(cases, points, "scenario", "received_rate", ("subscribers", "publishers"))
+    return [beside.with_scenario_bars(bars, runs, "received_rate")]

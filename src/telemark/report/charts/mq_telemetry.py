@@ -3,45 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from telemark.report.cases import case_facts
-from telemark.report.charts import general, sweep
-from telemark.report.format import count, size_bytes
-from telemark.report.headline import headline_of
+from telemark.model.columns import POINTS
+from telemark.report.charts import beside, general, sweep
+from telemark.report.format import MISSING, count, value_in
 from telemark.report.model import Cell, Chart, Table
-from telemark.report.published import published_lines
+from telemark.report.published import nearest
 from telemark.report.source import RunSource
+
+BY = ("qos", "payload_bytes")
+MEMORY_CHARTS = {
+    "server_rss_bytes_max": "Memory of the server for N connections",
+    "host_memory_used_bytes_max": "Memory in use on the host for N connections (Tables 8 and 9)",
+    "server_heap_bytes_max": "JVM heap of the server for N connections (Tables 8 and 9)",
+    "server_open_files_max": "Open files for N connections (Table 8)",
+}
+RATE_CHARTS = {
+    "received_rate": "Rate against connections (Figures 3 to 7)",
+    "host_cpu_not_idle_mean": "CPU of the host against connections (Tables 1 to 4)",
+    "server_cpu_cores_mean": "Server CPU against connections",
+}
 
 
 def of_scenario(prefix: str, runs: Sequence[RunSource]) -> list[Chart | Table]:
     """Rates and CPU against connections, one line per QoS and size; for the memory cases memory and open files."""
     points = sweep.drawable(runs)
-    by = ("qos", "payload_bytes")
-    if points and headline_of(runs[0].facts).kind == "Memory":
-        memory = sweep.Name(f"{prefix}-rss", "Memory for N connections")
-        return [
-            sweep.against(memory, points, "connections", "server_rss_bytes_max", by),
-            memory_table(prefix, points),
+    if points and runs[0].headline.kind == "Memory":
+        charts = [
+            _over(sweep.Name(f"{prefix}-{y}", title), runs, "connections", y) for y, title in MEMORY_CHARTS.items()
         ]
-    rate = sweep.Name(f"{prefix}-rate", "Rate against connections")
-    cpu = sweep.Name(f"{prefix}-cpu", "Server CPU against connections")
+        return [*charts, memory_table(prefix, runs)]
+    charts = [_over(sweep.Name(f"{prefix}-{y}", title), runs, "publishers", y) for y, title in RATE_CHARTS.items()]
     rates = sweep.Name(f"{prefix}-rates", "Message rates (msg/s)")
+    table = sweep.cross_table(rates, points, "publishers", "received_rate", BY)
     return [
-        with_published(sweep.against(rate, points, "publishers", "received_rate", by), runs),
-        sweep.against(cpu, points, "publishers", "server_cpu_cores_mean", by),
-        sweep.cross_table(rates, points, "publishers", "received_rate", by),
+        *charts,
+        beside.with_columns(table, runs, "publishers", "received_rate"),
         *general.spread_charts(prefix, runs, "latency"),
     ]
 
 
-def with_published(chart: Chart, runs: Sequence[RunSource]) -> Chart:
-    """The same chart with the report's curves, where they overlap with ours."""
-    ours = [x for line in chart.series for x, _ in line.points if isinstance(x, int | float)]
-    if not ours:
-        return chart
-    case = case_facts(str(runs[0].facts.get("suite")), str(runs[0].facts.get("scenario")))
-    return replace(chart, series=(*chart.series, *published_lines(case, "received_rate", "publishers", max(ours))))
+def _over(name: sweep.Name, runs: Sequence[RunSource], x: str, y: str) -> Chart:
+    """Column y against column x with the report's curves."""
+    chart = sweep.against(name, sweep.drawable(runs), x, y, BY)
+    return beside.with_lines(chart, runs, x, y)
 
 
 def of_suite(prefix: str, runs: Sequence[RunSource]) -> list[Chart | Table]:
@@ -56,23 +61,49 @@ def of_suite(prefix: str, runs: Sequence[RunSource]) -> list[Chart | Table]:
     if sweep.varying(loaded, ("qos",)):
         drawn.append(sweep.bars(qos, loaded, "qos", "received_rate", ("scenario", "connections")))
     if sweep.varying(loaded, ("payload_bytes",)):
-        drawn.append(sweep.against(sizes, loaded, "payload_bytes", "received_rate", ("scenario", "qos")))
+        swept = [run for run in runs if run.facts.get("scenario") == "message-sizes"]
+        chart = sweep.against(sizes, loaded, "payload_bytes", "received_rate", ("scenario", "qos"))
+        drawn.append(beside.with_lines(chart, swept, "payload_bytes", "received_rate"))
     if idle:
-        drawn.append(sweep.bars(memory, idle, "scenario", "server_bytes_per_connection", ("connections",)))
+        column = "server_bytes_per_connection"
+        bars = sweep.bars(memory, idle, "scenario", column, ("connections",))
+        drawn.append(beside.with_scenario_bars(bars, runs, column))
     return drawn
 
 
-def memory_table(prefix: str, points: Sequence[sweep.Point]) -> Table:
-    """Peak memory and open files for N connections, as Tables 8 and 9 print them."""
-    columns = ("connections", "server", "peak memory (RSS)", "before the first device", "per connection", "open files")
+MEMORY = (
+    ("peak memory (RSS)", "server_rss_bytes_max"),
+    ("before the first device", "server_rss_bytes_idle"),
+    ("per connection", "server_bytes_per_connection"),
+    ("JVM heap", "server_heap_bytes_max"),
+    ("heap per connection", "server_heap_bytes_per_connection"),
+    ("host memory", "host_memory_used_bytes_max"),
+    ("open files", "server_open_files_max"),
+)
+
+
+def memory_table(prefix: str, runs: Sequence[RunSource]) -> Table:
+    """Peak memory and open files for N connections, as Tables 6 to 9 print them, with their values."""
+    points = sorted(
+        ((point, run) for run in runs if (point := run.point) in sweep.drawable([run])),
+        key=lambda found: found[0].get("connections") or 0,
+    )
     rows = tuple(
         (
             Cell(count(point.get("connections")), point.get("connections")),
             Cell(sweep.label(point, ()), sweep.label(point, ())),
-            *(Cell(size_bytes(point.get(column)), point.get(column)) for column in (
-                "server_rss_bytes_max", "server_rss_bytes_idle", "server_bytes_per_connection")),
-            Cell(count(point.get("server_open_files_max")), point.get("server_open_files_max")),
+            *(_memory_cell(run, point, column) for _, column in MEMORY),
         )
-        for point in sorted(points, key=lambda point: point.get("connections") or 0)
-    )  # fmt: skip
+        for point, run in points
+    )
+    columns = ("connections", "server", *(title for title, _ in MEMORY))
     return Table(f"{prefix}-memory-table", "Memory for N connections", columns, rows, frozenset(columns) - {"server"})
+
+
+def _memory_cell(run: RunSource, point: sweep.PointRow, name: str) -> Cell:
+    column, value = POINTS.find(name), point.get(name)
+    if column is None:
+        return Cell(MISSING)
+    found = nearest(run.case.published, column, value, run.facts.get("parameters") or {}, str(point.get("server")))
+    beside_it = value_in(column.unit, found.value) if found else ""
+    return Cell(value_in(column.unit, value), value, title=found.conditions if found else "", beside=beside_it)

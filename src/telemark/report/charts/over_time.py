@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from telemark.report.charts.thin import stretch_note, thin
+from telemark.report.clock_error import error_of, noted, raised
 from telemark.report.model import Axis, Band, Chart, Series
 from telemark.report.source import RunSource
 
@@ -23,10 +24,14 @@ def time_charts(run: RunSource, prefix: str) -> tuple[Chart, ...]:
         return ()
     draw = _Drawer(prefix, phase_bands(run.facts, rows), stretch_note(len(rows)))
     charts = [
-        draw.chart("rate", "Rate over time", Axis("messages a second", "rate"), _rates(rows)),
-        draw.chart("latency", "Latency over time", Axis("time", "us", "log"), _latencies(rows)),
+        draw.chart("rate", "Rate over time", Axis("messages a second", "messages_per_second"), _rates(rows)),
+        noted(
+            draw.chart("latency", "Latency over time", Axis("time", "us", "log"), _latencies(rows, run)),
+            [run.point],
+            "latency",
+        ),
         draw.chart("cpu", "CPU over time", Axis("cores", "cores"), _cpu(rows)),
-        draw.chart("cores", cores_title(run), Axis("busy", "percent"), _cores(run.rows("cores"))),
+        draw.chart("cores", cores_title(run), Axis("busy", "share"), _cores(run.rows("cores"))),
         draw.chart("memory", "Memory of the server", Axis("memory", "bytes"), _memory(rows)),
         draw.chart("buffered", "Messages waiting in the server", Axis("messages", "count"), _buffered(rows)),
         draw.chart("engine", "The engine: was it in time?", Axis("time", "us", "log"), _engine(rows)),
@@ -59,11 +64,20 @@ def phase_bands(facts: Mapping[str, Any], rows: Rows) -> tuple[Band, ...]:
     start, phases = facts.get("start_ns"), facts.get("phases") or {}
     first, last = rows[0]["second"], rows[-1]["second"] + 1
     if start is not None and phases:
-        spans = [(name, (a - start) / 1e9, (b - start) / 1e9) for name, (a, b) in phases.items()]
+        cuts = [(change["at_ns"], change["rate"]) for change in facts.get("rate_changes") or ()]
+        pieces = [piece for name, (a, b) in phases.items() for piece in stretches(name, a, b, cuts)]
+        spans = [(name, (a - start) / 1e9, (b - start) / 1e9) for name, a, b in pieces]
         cut = [(name, max(a, first), min(b, last)) for name, a, b in spans]
         return tuple(Band(name, round(a, 3), round(b, 3)) for name, a, b in cut if b > a)
     runs = [(phase, list(group)) for phase, group in groupby(rows, key=lambda row: row["phase"])]
     return tuple(Band(str(phase), group[0]["second"], group[-1]["second"] + 1) for phase, group in runs)
+
+
+def stretches(name: str, begin: int, end: int, cuts: Sequence[tuple[int, float]]) -> list[tuple[str, int, int]]:
+    """A phase, cut where the rate was changed by hand; each piece after a cut is named by its rate."""
+    inside = [(at, f"{name}, {rate:,g}/s") for at, rate in cuts if begin < at < end]
+    names, times = [name, *(words for _, words in inside)], [begin, *(at for at, _ in inside), end]
+    return list(zip(names, times, times[1:], strict=False))
 
 
 def series(rows: Rows, column: str, name: str, **more: Any) -> Series:
@@ -80,9 +94,12 @@ def _rates(rows: Rows) -> Iterator[Series]:
             yield series(rows, column, column, style="dashed")
 
 
-def _latencies(rows: Rows) -> Iterator[Series]:
-    for column, name in (("max", "maximum"), ("p99", "99P"), ("p95", "95P"), ("p50", "50P"), ("mean", "average")):
-        yield series(rows, f"latency_{column}_us", name, style="dashed" if column == "mean" else "solid")
+def _latencies(rows: Rows, run: RunSource) -> Iterator[Series]:
+    error = error_of(run.point, "latency")
+    for figure, name in (("max", "maximum"), ("p99", "99P"), ("p95", "95P"), ("p50", "50P"), ("mean", "average")):
+        column = f"latency_{figure}_us"
+        drawn = [{"second": row["second"], column: raised(row.get(column), error)} for row in rows]
+        yield series(drawn, column, name, style="dashed" if figure == "mean" else "solid")
 
 
 def _cpu(rows: Rows) -> Iterator[Series]:

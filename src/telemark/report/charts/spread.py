@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from telemark.report.clock_error import error_of, noted
 from telemark.report.model import Axis, Chart, Series
 from telemark.report.source import RunSource
 
@@ -19,7 +20,8 @@ def buckets_of(run: RunSource, measure: str) -> Buckets:
     """The run's buckets of one measure in its phase, in order."""
     rows = run.rows("distribution")
     mine = [row for row in rows if row["measure"] == measure and row["phase"] == PHASE_OF[measure]]
-    return sorted((row["lower_us"], row["upper_us"], row["count"]) for row in mine)
+    least = error_of(run.point, measure) or -math.inf
+    return sorted((max(row["lower_us"], least), max(row["upper_us"], least), row["count"]) for row in mine)
 
 
 def percentile_chart(runs: Sequence[tuple[str, RunSource]], chart_id: str, measures: Sequence[str]) -> Chart:
@@ -32,14 +34,15 @@ def percentile_chart(runs: Sequence[tuple[str, RunSource]], chart_id: str, measu
                 name = " ".join(part for part in (label, _word(measure) if len(measures) > 1 else "") if part)
                 lines.append(Series(name, points, "dashed" if measure == "service_time" else "solid"))
     what = "Connection time" if "connect" in measures else "Latency"
-    return Chart(
+    chart = Chart(
         chart_id,
         f"{what} by percentile",
-        Axis("percentile", "percent", "percentile"),
+        Axis("percentile", "count", "percentile"),
         Axis("time", "us", "log"),
         tuple(lines),
         note="A line ends where the run has too few samples to say more." if lines else "",
     )
+    return noted(chart, [run.point for _, run in runs], measures[0])
 
 
 def percentile_points(buckets: Buckets) -> tuple[tuple[float, float], ...]:
@@ -63,25 +66,27 @@ def percentile_points(buckets: Buckets) -> tuple[tuple[float, float], ...]:
 def distribution_chart(runs: Sequence[tuple[str, RunSource]], chart_id: str, measure: str) -> Chart:
     """Share of the samples in each of equally wide (logarithmic) bins."""
     lines = [(label, binned(buckets_of(run, measure))) for label, run in runs]
-    return Chart(
+    chart = Chart(
         chart_id,
         f"{_title(measure)} distribution",
         Axis("time", "us", "log"),
-        Axis("share of all", "percent"),
+        Axis("share of all", "share"),
         tuple(Series(label, points) for label, points in lines if points),
     )
+    return noted(chart, [run.point for _, run in runs], measure)
 
 
 def tail_chart(runs: Sequence[tuple[str, RunSource]], chart_id: str, measure: str) -> Chart:
     """Share of the samples slower than a time: the tail of the distribution, both axes logarithmic."""
     lines = [(label, slower_than(buckets_of(run, measure))) for label, run in runs]
-    return Chart(
+    chart = Chart(
         chart_id,
         f"{_title(measure)}: the tail",
         Axis("time", "us", "log"),
-        Axis("share slower than this", "percent", "log"),
+        Axis("share slower than this", "share", "log"),
         tuple(Series(label, points) for label, points in lines if points),
     )
+    return noted(chart, [run.point for _, run in runs], measure)
 
 
 def binned(buckets: Buckets) -> tuple[tuple[float, float], ...]:

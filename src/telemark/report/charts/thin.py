@@ -10,15 +10,15 @@ from collections.abc import Sequence
 
 DRAWN = 240  # seconds of a run that are drawn one by one; longer runs are thinned
 
-Point = tuple[float | str, float | None]
+Drawn = tuple[float | str, float | None]
 
 
-def thin(points: Sequence[Point], limit: int = DRAWN) -> tuple[Point, ...]:
+def thin(points: Sequence[Drawn], limit: int = DRAWN) -> tuple[Drawn, ...]:
     """At most about `limit` of the points, in order, extremes kept."""
     if len(points) <= limit:
         return tuple(points)
     stretch = -(-2 * len(points) // limit)
-    kept: list[Point] = []
+    kept: list[Drawn] = []
     for start in range(0, len(points), stretch):
         kept += _extremes(points[start : start + stretch])
     return tuple(kept)
@@ -33,7 +33,7 @@ def stretch_note(points: int, limit: int = DRAWN) -> str:
     )
 
 
-def _extremes(points: Sequence[Point]) -> list[Point]:
+def _extremes(points: Sequence[Drawn]) -> list[Drawn]:
     known = [index for index, (_, y) in enumerate(points) if y is not None]
     if not known:
         return [points[0]]

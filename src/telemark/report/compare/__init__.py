@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from telemark.report.compare.comparable import Difference, differences, refuse
-from telemark.report.compare.judge import Comparison, Line, compare
+from telemark.report.compare.comparable import Difference, refuse
+from telemark.report.compare.judge import Comparison, Line, Wanted, compare
 from telemark.report.compare.sides import Side, open_side
 
-__all__ = ["Comparison", "Difference", "Line", "Side", "compare", "differences", "open_side", "refuse"]
+__all__ = ["Comparison", "Difference", "Line", "Side", "Wanted", "compare", "open_side", "refuse"]

@@ -27,24 +27,8 @@ class Difference:
         return f"{self.what}: {self.a} and {self.b}"
 
 
-def differences(a: Side, b: Side, by_server: bool) -> list[Difference]:
-    """Everything that keeps the two sides from being comparable, each once."""
-    found = [*_over_all(a, b)]
-    points_a, points_b = a.runs_by_point(by_server), b.runs_by_point(by_server)
-    for key in points_a:
-        if key in points_b:
-            found += _in_point(key, points_a[key][0], points_b[key][0])
-    return list(dict.fromkeys(found))
-
-
-def refuse(found: list[Difference]) -> NotComparableError:
-    """The error that names what differs."""
-    shown = "; ".join(str(difference) for difference in found[:6])
-    more = f"; and {len(found) - 6} more" if len(found) > 6 else ""
-    return NotComparableError(f"not comparable: {shown}{more}", hint="--force compares all the same and says so")
-
-
-def _over_all(a: Side, b: Side) -> Iterator[Difference]:
+def over_all(a: Side, b: Side) -> Iterator[Difference]:
+    """What keeps two whole sides from being comparable."""
     looks: dict[str, Callable[[Mapping[str, Any]], object]] = {
         "host": lambda facts: (facts.get("host") or {}).get("fingerprint"),
         "size": lambda facts: facts.get("size"),
@@ -58,12 +42,8 @@ def _over_all(a: Side, b: Side) -> Iterator[Difference]:
             yield Difference(what, ", ".join(sorted(values_a)), ", ".join(sorted(values_b)))
 
 
-def _release(version: object) -> str:
-    """Versions that differ only in the last number measure the same way."""
-    return ".".join(str(version).split(".")[:2])
-
-
-def _in_point(key: Key, a: RunSource, b: RunSource) -> Iterator[Difference]:
+def in_point(key: Key, a: RunSource, b: RunSource) -> Iterator[Difference]:
+    """What keeps two points from being comparable: another profile or another plan."""
     where = " ".join(part for part in key[1:] if part)
     profiles = [str((run.facts.get("server") or {}).get("profile")) for run in (a, b)]
     if profiles[0] != profiles[1]:
@@ -72,6 +52,18 @@ def _in_point(key: Key, a: RunSource, b: RunSource) -> Iterator[Difference]:
     for part in PLANNED:
         for path, left, right in _unequal(plans[0].get(part), plans[1].get(part), part):
             yield Difference(f"{path} of {one_line(where)}", _shown(left), _shown(right))
+
+
+def refuse(found: list[Difference]) -> NotComparableError:
+    """The error that names what differs."""
+    shown = "; ".join(str(difference) for difference in found[:6])
+    more = f"; and {len(found) - 6} more" if len(found) > 6 else ""
+    return NotComparableError(f"not comparable: {shown}{more}", hint="--force compares all the same and says so")
+
+
+def _release(version: object) -> str:
+    """Versions that differ only in the last number measure the same way."""
+    return ".".join(str(version).split(".")[:2])
 
 
 def _unequal(left: Any, right: Any, path: str) -> Iterator[tuple[str, Any, Any]]:

@@ -13,14 +13,15 @@ from rich.text import Text
 
 from telemark.report import format as fmt
 from telemark.report.compare.judge import Comparison, Line
+from telemark.report.console import print_line
 from telemark.report.json_card import finite
 from telemark.report.markdown import escape
 from telemark.report.model import Cell, Table
 
-STYLES = {"better": "bold green", "same": "", "worse": "bold red", "no verdict": "yellow"}
-TONES = {"better": "pass", "same": "", "worse": "fail", "no verdict": "none"}
+STYLES = {"better": "bold green", "same": "", "worse": "bold red", "differs": "bold", "no verdict": "yellow"}
+TONES = {"better": "pass", "same": "", "worse": "fail", "differs": "", "no verdict": "none"}
 COLUMNS = ("point", "metric", "A", "B", "B - A", "from", "to", "verdict", "why")
-VERSION = 1  # of the JSON document
+VERSION = 2  # of the JSON document
 
 
 def as_table(comparison: Comparison) -> Table:
@@ -29,8 +30,8 @@ def as_table(comparison: Comparison) -> Table:
         (
             Cell(_point(line)),
             Cell(line.metric),
-            Cell(_value(line, line.a), line.a),
-            Cell(_value(line, line.b), line.b),
+            Cell(_value(line, line.a, line.errors[0]), line.a),
+            Cell(_value(line, line.b, line.errors[1]), line.b),
             *(Cell(fmt.percent(value, signed=True), value) for value in (line.difference, line.low, line.high)),
             Cell(line.verdict, line.verdict, TONES[line.verdict]),
             Cell(line.reason),
@@ -46,24 +47,27 @@ def to_console(comparison: Comparison, console: Console) -> None:
     for name, side in (("A", comparison.a), ("B", comparison.b)):
         console.print(Text(f"{name}  {fmt.one_line(side)}", style="bold"))
     for difference in comparison.differs:
-        console.print(Text(f"!! not comparable, forced: {difference}", style="red"))
+        print_line("!! ", f"not comparable, forced: {difference}", "red", console)
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
-    table.add_column("point, metric", overflow="fold", min_width=20)
-    for title in ("A", "B", "B - A", "95 % interval", "verdict"):
+    for difference in comparison.mapped:
+        print_line(" - ", f"paired although they differ: {difference}", "dim", console)
+    table.add_column("point, metric", overflow="fold", min_width=12)
+    for title in ("A", "B", "B - A", "verdict"):
         table.add_column(title, justify="right", no_wrap=True)
     point = ""
     for line in comparison.lines:
         if _point(line) != point:
             point = _point(line)
             table.add_row(Text(point, style="bold"))
-        interval = f"{_share(line.low)} .. {_share(line.high)}" if line.low is not None else fmt.MISSING
         table.add_row(
-            f"  {line.metric}", _value(line, line.a), _value(line, line.b), _share(line.difference), interval,
-            Text(line.verdict, style=STYLES[line.verdict]),
+            f"  {line.metric}", _value(line, line.a, line.errors[0]), _value(line, line.b, line.errors[1]),
+            _change(line), Text(line.verdict, style=STYLES[line.verdict]),
         )  # fmt: skip
     console.print(table)
+    if any(line.low is not None for line in comparison.lines):
+        print_line(" - ", "± is half of the 95 % confidence interval of the difference", "dim", console)
     for reason in dict.fromkeys(line.reason for line in comparison.lines if line.verdict == "no verdict"):
-        console.print(Text(f" ! no verdict: {reason}", style="yellow"))
+        print_line(" ! ", f"no verdict: {reason}", "yellow", console)
     _print_missing(comparison, console)
     console.print(Text(", ".join(f"{number} {word}" for word, number in comparison.counts.items() if number)))
 
@@ -71,7 +75,7 @@ def to_console(comparison: Comparison, console: Console) -> None:
 def _print_missing(comparison: Comparison, console: Console) -> None:
     for side, names in (("A", comparison.only_a), ("B", comparison.only_b)):
         for name in names:
-            console.print(Text(f" - only in {side}: {fmt.one_line(name)}", style="dim"))
+            print_line(" - ", f"only in {side}: {fmt.one_line(name)}", "dim", console)
 
 
 def to_markdown(comparison: Comparison) -> str:
@@ -79,6 +83,7 @@ def to_markdown(comparison: Comparison) -> str:
     table = as_table(comparison)
     lines = [f"**A** {escape(comparison.a)}, **B** {escape(comparison.b)}", ""]
     lines += [f"- ⚠ not comparable, forced: {escape(difference)}" for difference in comparison.differs]
+    lines += [f"- paired although they differ: {escape(difference)}" for difference in comparison.mapped]
     lines += ["", "| " + " | ".join(COLUMNS) + " |", "|---|---|---:|---:|---:|---:|---:|---|---|"]
     lines += ["| " + " | ".join(escape(cell.text) for cell in row) + " |" for row in table.rows]
     lines += ["", ", ".join(f"{number} {word}" for word, number in comparison.counts.items() if number), ""]
@@ -90,16 +95,21 @@ def to_json(comparison: Comparison) -> str:
     content: dict[str, Any] = {"format": "telemark-comparison", "version": VERSION} | asdict(comparison)
     content["counts"] = comparison.counts
     content["exit_code"] = int(comparison.exit_code)
-    return json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(finite(content), indent=2, allow_nan=False) + "\n"
 
 
 def _point(line: Line) -> str:
-    return fmt.one_line(" ".join(part for part in (line.scenario, line.point, line.server) if part))
+    other = f"(B: {line.point_b})" if line.point_b != line.point else ""
+    return fmt.one_line(" ".join(part for part in (line.scenario, line.point, other, line.server) if part))
 
 
-def _value(line: Line, value: float | None) -> str:
-    return fmt.value_in(fmt.unit_of(line.metric), value)
+def _value(line: Line, value: float | None, error: float) -> str:
+    return fmt.point_value(line.metric, value, error)
 
 
-def _share(value: float | None) -> str:
-    return fmt.percent(value, signed=True)
+def _change(line: Line) -> str:
+    """The difference and, with repeats, half the width of its interval: narrow enough for any terminal."""
+    if line.difference is None or line.low is None or line.high is None:
+        return fmt.percent(line.difference, signed=True)
+    half = fmt.number((line.high - line.low) / 2 * 100)
+    return f"{fmt.percent(line.difference, signed=True).removesuffix(' %')} ±{half} %"

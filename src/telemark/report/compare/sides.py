@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,22 @@ class Side:
             key = (facts["suite"], facts["scenario"], facts["point"], server_of(facts) if by_server else "")
             found.setdefault(key, []).append(run)
         return found
+
+
+def paired(a: Iterable[Key], b: Collection[Key], mapping: Mapping[str, tuple[str, str]]) -> list[tuple[Key, Key]]:
+    """Points of A with the points of B they are compared with: the same, as mapped, or the only one of each."""
+    first = list(a)
+    pairs = [(key, mapped) for key in first if (mapped := _mapped(key, mapping)) in b]
+    if not pairs and len(first) == len(b) == 1 and first[0][:2] == next(iter(b))[:2]:
+        return [(first[0], next(iter(b)))]
+    return pairs
+
+
+def _mapped(key: Key, mapping: Mapping[str, tuple[str, str]]) -> Key:
+    """The key of B's point: `rate=1000` of A's label becomes `rate=2000` by the mapping rate=1000:2000."""
+    words = {f"{name}={ours}": f"{name}={theirs}" for name, (ours, theirs) in mapping.items()}
+    suite, scenario, point, server = key
+    return suite, scenario, " ".join(words.get(word, word) for word in point.split(" ")), server
 
 
 def server_of(facts: Mapping[str, Any]) -> str:

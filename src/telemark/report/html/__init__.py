@@ -17,12 +17,14 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from telemark.report import card, searches
 from telemark.report import format as fmt
 from telemark.report.model import Chart, Report
 
 ECHARTS_VERSION = "6.1.0"  # Apache ECharts; its licence and notice are beside it
 SCRIPTS = (f"vendor/echarts-{ECHARTS_VERSION}.common.min.js", "assets/units.js", "assets/charts.js", "assets/page.js")
 STYLES = ("assets/report.css",)
+FEW_RUNS = 2  # of so few the report shows everything at once; more are folded
 SIGNIFICANT = 5  # digits of a drawn value: more than a screen can show
 
 
@@ -31,6 +33,7 @@ def render(report: Report) -> str:
     scripts = [asset(name) for name in SCRIPTS]
     return environment().get_template("report.html.j2").render(
         report=report,
+        few_runs=FEW_RUNS,
         styles=Markup("\n".join(asset(name) for name in STYLES)),
         scripts=[Markup(script) for script in scripts],
         policy=policy(scripts),
@@ -48,7 +51,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"fmt": fmt, "echarts_version": ECHARTS_VERSION}
+    made.globals |= {"fmt": fmt, "card": card, "tries_table": searches.tries_table, "echarts_version": ECHARTS_VERSION}
     return made
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qs, unquote
 
 from telemark import __version__
 from telemark.errors import TelemarkError
+from telemark.host.web import Response
 from telemark.report import html, json_card, markdown
 from telemark.report.build import build_report
 from telemark.report.compare import Side, compare, open_side
 from telemark.report.compare.render import as_table
 from telemark.report.serve import listing
-from telemark.store import live_file
+from telemark.store.documents import live as live_file
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:; "
@@ -23,16 +23,6 @@ PAGE_POLICY = (
 )
 ASSETS = {name.rsplit("/", 1)[-1]: name for name in (*html.SCRIPTS, *html.STYLES, "assets/live.js")}
 TYPES = {".js": "text/javascript", ".css": "text/css", ".json": "application/json", ".md": "text/markdown"}
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
-    """What is sent back."""
-
-    status: int
-    kind: str
-    body: bytes
-    policy: str = PAGE_POLICY
 
 
 class App:
@@ -85,7 +75,8 @@ class App:
 
     def _of_campaign(self, folder: Path, what: str) -> Response:
         if what == "live.json":
-            content = {"live": live_file.read(folder), "runs": [run.state for run in listing.runs(folder)]}
+            live = live_file.read(folder)
+            content = {"live": live.as_dict() if live else None, "runs": [run.state for run in listing.runs(folder)]}
             return _text(json.dumps(content), TYPES[".json"])
         if what not in ("report.html", "score-card.json", "score-card.md"):
             raise _NotFoundError("there is no such page")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from telemark.errors import DataError
 from telemark.report.format import one_line
 from telemark.report.source import run_names
-from telemark.store import live_file
-from telemark.store.layout import CAMPAIGN_FILE, RESULTS, unfinished
-from telemark.store.run_file import RunFile
+from telemark.store.documents import live as live_file
+from telemark.store.documents.campaign import CAMPAIGN_FILE, read_campaign
+from telemark.store.documents.reading import Problem
+from telemark.store.documents.run import RunFile
+from telemark.store.layout import RESULTS, is_text, unfinished
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def campaigns(root: Path) -> list[CampaignEntry]:
 
 def is_campaign(folder: Path) -> bool:
     """A real folder (no link that leads elsewhere) with a campaign.json or runs in it."""
-    if unfinished(folder.name) or folder.is_symlink() or not folder.is_dir():
+    if unfinished(folder.name) or not is_text(folder.name) or folder.is_symlink() or not folder.is_dir():
         return False
     return (folder / CAMPAIGN_FILE).is_file() or bool(_safe_names(folder))
 
@@ -65,27 +65,18 @@ def _safe_names(folder: Path) -> list[str]:
 
 
 def _entry(folder: Path) -> CampaignEntry:
-    content = _campaign_json(folder)
-    planned = content.get("planned")
-    servers = content.get("servers")
+    found = read_campaign(folder)
+    known = None if isinstance(found, Problem) else found
     return CampaignEntry(
         name=folder.name,
-        state=one_line(content.get("state") or "unknown", 20),
+        state=one_line(known.state if known else "unknown", 20),
         runs=len(_safe_names(folder)),
-        planned=planned if isinstance(planned, int) else None,
-        servers=one_line(", ".join(map(str, servers)) if isinstance(servers, list) else "", 100),
+        planned=known.planned if known else None,
+        servers=one_line(", ".join(known.servers) if known else "", 100),
         modified=datetime.fromtimestamp(folder.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M"),
         live=live_file.read(folder) is not None,
         analysed=(folder / RESULTS).is_dir(),
     )
-
-
-def _campaign_json(folder: Path) -> dict[str, Any]:
-    try:
-        content = json.loads((folder / CAMPAIGN_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 def runs(folder: Path) -> list[RunEntry]:

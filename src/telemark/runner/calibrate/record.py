@@ -1,78 +1,17 @@
-"""The calibration of a host: kept in the user's cache, with the host and version it belongs to."""
+"""What a run may conclude from the calibration of its host."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from telemark import __version__
-from telemark.errors import DataError
 from telemark.model.plan import RunPlan
-from telemark.servers.cache import cache_folder
-
-FORMAT = 1
-FILE = "calibration.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """What one run of the calibration showed. A value that was not measured is None."""
-
-    kind: str  # ceiling, floor, shape or connect
-    shape: str
-    qos: int
-    security: str
-    payload: int
-    rate: float | None  # messages/s received; for connect: connections/s
-    latency_p50_us: float | None = None
-    latency_p99_us: float | None = None
-    latency_stdev_us: float | None = None  # the jitter
-    send_delay_p99_us: float | None = None
-    lost: int | None = None
-    engine_cpu_cores: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """All figures of one calibration."""
-
-    telemark_version: str
-    fingerprint: str  # of the host
-    host: str
-    made_at: str  # ISO 8601
-    figures: tuple[Figure, ...]
-
-    def save(self, path: Path | None = None) -> Path:
-        """Write it where later runs look for it."""
-        path = path or calibration_path()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.new")
-        temporary.write_text(json.dumps({"format": FORMAT} | asdict(self), indent=1), encoding="utf-8")
-        temporary.rename(path)
-        return path
-
-
-def calibration_path() -> Path:
-    """Where the calibration of this user on this host is kept."""
-    return cache_folder() / FILE
-
-
-def load(path: Path | None = None) -> Calibration | None:
-    """The stored calibration; None when there is none. Raises DataError for a file that is something else."""
-    path = path or calibration_path()
-    if not path.exists():
-        return None
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data.pop("format") != FORMAT:
-            return None
-        figures = tuple(Figure(**figure) for figure in data.pop("figures"))
-        return Calibration(figures=figures, **data)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise DataError(f"{path} is not a calibration: {error}", hint="run: telemark calibrate") from error
+from telemark.store.documents.calibration import Calibration, Figure, read_calibration
+from telemark.store.documents.reading import Problem
+from telemark.store.documents.run import CalibrationPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +24,13 @@ class Stored:
 
 def load_for_runs(path: Path | None = None) -> Stored:
     """The stored calibration for runs: one that is damaged is none, and the runs say so."""
-    try:
-        return Stored(load(path))
-    except (DataError, OSError) as error:
-        return Stored(problem=f"the calibration cannot be read ({error}); run: telemark calibrate")
+    found = read_calibration(path)
+    if isinstance(found, Problem):
+        return Stored(problem=f"the calibration cannot be read ({found.message})")
+    return Stored(found)
 
 
-def for_run(plan: RunPlan, fingerprint: str, stored: Stored) -> dict[str, Any]:
+def for_run(plan: RunPlan, fingerprint: str, stored: Stored) -> CalibrationPart:
     """What run.json says about the engine's ceiling for a run like this one.
 
     `ceiling_rate` (messages/s) and `connect_ceiling` (connections/s) are null, and `problem` says why, when there is no
@@ -108,6 +47,8 @@ def for_run(plan: RunPlan, fingerprint: str, stored: Stored) -> dict[str, Any]:
     return {
         "ceiling_rate": ceiling.rate if ceiling else None,
         "ceiling_of": _describe(ceiling),
+        "ceiling_shape": ceiling.shape if ceiling else None,
+        "ceiling_connections": ceiling.connections if ceiling else None,
         "connect_ceiling": connect.rate if connect else None,
         "latency_floor_p50_us": floor.latency_p50_us if floor else None,
         "latency_floor_p99_us": floor.latency_p99_us if floor else None,
@@ -118,11 +59,11 @@ def for_run(plan: RunPlan, fingerprint: str, stored: Stored) -> dict[str, Any]:
 
 def _problem(fingerprint: str, calibration: Calibration | None) -> str | None:
     if calibration is None:
-        return "this host is not calibrated; run: telemark calibrate"
+        return "this host is not calibrated"
     if calibration.fingerprint != fingerprint:
-        return f"the calibration was made on another host ({calibration.host}); run: telemark calibrate"
+        return f"the calibration was made on another host ({calibration.host})"
     if calibration.telemark_version != __version__:
-        return f"the calibration was made with version {calibration.telemark_version}; run: telemark calibrate"
+        return f"the calibration was made with version {calibration.telemark_version}"
     return None
 
 
@@ -165,4 +106,5 @@ def figure_from(case: Mapping[str, Any], point: Mapping[str, Any]) -> Figure:
         send_delay_p99_us=None if connects else point.get("send_delay_p99_us"),
         lost=None if connects else point.get("lost"),
         engine_cpu_cores=point.get("engine_cpu_cores_mean"),
+        connections=point.get("connections"),
     )

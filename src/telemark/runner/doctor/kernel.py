@@ -54,6 +54,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("kernel.pid_max", "at least", "2000000", "servers that use a thread for each connection"),
     Setting("vm.nr_hugepages", "at least", "500", "the harness of the report used them; this one does not"),
     Setting("vm.max_map_count", "at least", "4000000", "servers that map a stack for each connection"),
+    Setting("kernel.sched_autogroup_enabled", "exactly", "0",
+            "programs of other terminals and services delay the engine (not under systemd); not in the reports"),
     Setting("net.netfilter.nf_conntrack_max", "at least", "2000000",
             "the firewall's table of connections (the report switched firewalls off); absent: no firewall",
             lambda n: 2 * n + SPARE_FILES),

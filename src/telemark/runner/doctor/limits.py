@@ -5,9 +5,9 @@ from __future__ import annotations
 import resource
 from collections.abc import Iterator
 
+from telemark.host.limits import SERVER_FILES
 from telemark.runner.doctor.findings import Finding
 
-SPARE_FILES = 200  # the MQ Telemetry report counts about 100 for a server's own files
 UNLIMITED = resource.RLIM_INFINITY
 
 # name, resource, published (MessageSight Appendix B), unit to divide by for `ulimit`, `ulimit` letter, why
@@ -35,7 +35,7 @@ def check_limits(devices: int) -> Iterator[Finding]:
 
 def check_open_files(devices: int, soft: int, hard: int) -> Finding:
     """Devices are spread over several engine processes, but the server is one process and needs a file for each."""
-    needed = devices + SPARE_FILES
+    needed = devices + SERVER_FILES
     has = f"{_show(soft)} (hard {_show(hard)})"
     why = "a server process needs one open file for each device; engine processes share them out"
     if soft == UNLIMITED or soft >= needed:

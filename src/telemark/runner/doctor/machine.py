@@ -1,4 +1,4 @@
-"""Memory, disk, clock, CPU frequency and network cards."""
+"""Memory, disk, clock and CPU frequency."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from telemark.host.ports import ephemeral_ports
+from telemark.host.sizes import DEVICE_BYTES, ROW_BYTES, SESSION_BYTES, SOCKET_BYTES
 from telemark.runner.doctor.findings import Finding
-from telemark.runner.doctor.kernel import read_setting
 
-# Rough and on the safe side: the engine's own memory (2 KiB), both kernel sockets (about 5 KiB each), and the
-# session a server keeps for a device.
-BYTES_PER_DEVICE = 20_000
+BYTES_PER_DEVICE = DEVICE_BYTES + SOCKET_BYTES + SESSION_BYTES
 MIB = 1 << 20
 SLOW_CLOCKS = ("acpi_pm", "hpet", "jiffies", "pit")
 
@@ -23,7 +22,6 @@ def check_machine(devices: int, out: Path) -> Iterator[Finding]:
     yield check_disk(out)
     yield check_clock()
     yield from check_governor()
-    yield from check_network_cards()
 
 
 def check_memory(devices: int) -> Finding:
@@ -41,18 +39,18 @@ def check_memory(devices: int) -> Finding:
 
 def check_source_addresses(devices: int) -> Finding:
     """How many addresses of 127.0.0.0/8 the engine will use; on loopback they need no configuration."""
-    ports = read_setting("net.ipv4.ip_local_port_range") or "32768 60999"
-    low, high = map(int, ports.split())
-    addresses = -(-devices // (high - low + 1))
+    ports = len(ephemeral_ports())
+    addresses = -(-devices // ports)
     why = "one connection needs one port; the engine spreads devices over source addresses by itself on loopback"
-    return Finding("source addresses", "ok", f"{addresses} for {devices} devices", f"{high - low + 1} ports each", why)
+    return Finding("source addresses", "ok", f"{addresses} for {devices} devices", f"{ports} ports each", why)
 
 
 def check_disk(out: Path) -> Finding:
     """Room for the records."""
     folder = next((parent for parent in (out.absolute(), *out.absolute().parents) if parent.exists()), Path("/"))
     free = shutil.disk_usage(folder).free
-    why = "every message is a row: about 20 to 30 bytes on disk, 100,000 messages a second fill 10 GiB in an hour"
+    an_hour = 100_000 * 3600 * ROW_BYTES / (1 << 30)
+    why = f"a delivery is a row of {ROW_BYTES} bytes on disk: 100,000 messages a second take {an_hour:.0f} GiB an hour"
     state = "ok" if free >= 5 << 30 else "differs"
     fix = None if state == "ok" else "telemark run ... --out FOLDER-ON-A-LARGER-DISK"
     return Finding(f"disk {folder}", state, ">= 5 GiB free", f"{free / (1 << 30):.1f} GiB free", why, fix)  # type: ignore[arg-type]
@@ -84,24 +82,6 @@ def check_governor() -> Iterator[Finding]:
     fix = None if good else "cpupower frequency-set -g performance"
     why = "a constant frequency makes runs comparable; not in the reports"
     yield Finding("CPU governor", "ok" if good else "differs", "performance", ", ".join(found), why, fix)
-
-
-def check_network_cards() -> Iterator[Finding]:
-    """Appendix B's card settings; they matter only when the server is on another host."""
-    for card in sorted(Path("/sys/class/net").glob("*")):
-        if card.name == "lo" or not (card / "device").exists():
-            continue
-        queue, mtu = ((card / name).read_text().strip() for name in ("tx_queue_len", "mtu"))
-        good = int(queue) >= 1000 and int(mtu) >= 1500
-        fix = None if good else f"ip link set {card.name} txqueuelen 1000 mtu 1500"
-        has = f"txqueuelen {queue}, MTU {mtu}"
-        why = "only for a server on another host"
-        yield Finding(f"card {card.name}", "ok" if good else "differs", "txqueuelen 1000, MTU 1500", has, why, fix)
-        rings = f"ethtool -G {card.name} rx 8192 tx 8192"
-        coalescing = f"ethtool -C {card.name} adaptive-rx off rx-usecs 10 rx-frames 0 tx-usecs 0 tx-frames 0"
-        should = "rx and tx 8192; adaptive-rx off, rx-usecs 10, others 0"
-        has = f"ask: ethtool -g {card.name}; ethtool -c {card.name}"
-        yield Finding(f"card {card.name} rings", "unknown", should, has, why, f"{rings}; {coalescing}")
 
 
 def _available_memory() -> int | None:

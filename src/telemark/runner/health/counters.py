@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Mapping
 
@@ -20,8 +21,9 @@ class CounterSource:
     def sample(self, now_ns: int) -> list[Sample]:
         """Ask in the background; the answer is delivered with the time of the question."""
         if self._asking is None or not self._asking.is_alive():
-            self._asking = threading.Thread(target=self._ask_once, args=(now_ns,), name="server-counters", daemon=True)
-            self._asking.start()
+            asking = threading.Thread(target=self._ask_once, args=(now_ns,), name="server-counters", daemon=True)
+            asking.start()
+            self._asking = asking  # only now: `wait` may come at any moment, and joins what has been started
         return []
 
     def wait(self, timeout_s: float) -> None:
@@ -31,8 +33,8 @@ class CounterSource:
 
     def _ask_once(self, now_ns: int) -> None:
         try:
-            answer = self._ask()
+            answer = {metric: float(value) for metric, value in self._ask().items() if value is not None}
         except Exception:  # a server that does not answer has no counters: a gap in the rows says so
             return
-        rows = [Sample(COUNTERS, "", metric, float(value)) for metric, value in answer.items() if value is not None]
+        rows = [Sample(COUNTERS, "", metric, value) for metric, value in answer.items() if math.isfinite(value)]
         self._deliver(now_ns, rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from telemark.runner.health.samples import Sample
@@ -12,45 +13,72 @@ SECTOR = 512  # bytes; /proc/diskstats counts in these whatever the disk's own s
 KIB = 1024
 
 
+@dataclass(frozen=True, slots=True)
+class HostReading:
+    """One look at a host. Counts are cumulative; what cannot be read is left out."""
+
+    cores: Mapping[str, tuple[float, ...]]  # time by core: user nice system idle iowait irq softirq steal
+    memory: Mapping[str, float]  # bytes by the names of /proc/meminfo
+    counts: Mapping[tuple[str, str], float]  # by (instance, metric); disk_busy is in milliseconds here
+
+
+class HostChanges:
+    """Differences between two looks at a host's counters, and its memory."""
+
+    def __init__(self) -> None:
+        self._last_ns = 0
+        self._before = HostReading({}, {}, {})
+
+    def samples(self, now_ns: int, found: HostReading) -> list[Sample]:
+        """Everything about the host; increments need a look before, so the first one gives memory only."""
+        elapsed_s = (now_ns - self._last_ns) / 1e9 if self._last_ns else 0.0
+        samples = [*self._of_cores(found), *_of_memory(found.memory)]
+        if elapsed_s > 0:
+            samples += self._increments(found.counts, elapsed_s)
+        self._last_ns, self._before = now_ns, found
+        return samples
+
+    def _of_cores(self, found: HostReading) -> Iterator[Sample]:
+        for name, times in found.cores.items():
+            before = self._before.cores.get(name)
+            if before is not None:
+                yield from core_shares(name, before, times)
+
+    def _increments(self, counts: Mapping[tuple[str, str], float], elapsed_s: float) -> Iterator[Sample]:
+        for (instance, metric), value in counts.items():
+            before = self._before.counts.get((instance, metric))
+            if before is None or value < before:  # new, or wrapped: unknown, not zero
+                continue
+            grown = float(value - before)
+            if metric == "disk_busy":
+                grown = min(1.0, grown / 1000.0 / elapsed_s)
+            yield Sample(HOST, instance, metric, grown)
+
+
+def _of_memory(memory: Mapping[str, float]) -> Iterator[Sample]:
+    if "MemAvailable" in memory:
+        yield Sample(HOST, "", "memory_available_bytes", memory["MemAvailable"])
+        if "MemTotal" in memory:
+            yield Sample(HOST, "", "memory_used_bytes", memory["MemTotal"] - memory["MemAvailable"])
+
+
 class HostSource:
-    """Differences between two looks at the host's counters, and its memory."""
+    """This host, from /proc."""
 
     def __init__(self, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> None:
         self._proc = proc
         self._disks = whole_disks(sys)
-        self._last_ns = 0
-        self._cores: dict[str, tuple[int, ...]] = {}
-        self._counts: dict[tuple[str, str], int] = {}
+        self._changes = HostChanges()
 
     def sample(self, now_ns: int) -> list[Sample]:
-        """Everything about the host; increments need a sample before, so the first one gives memory only."""
-        elapsed_s = (now_ns - self._last_ns) / 1e9 if self._last_ns else 0.0
-        self._last_ns = now_ns
-        samples = [*self._core_samples(), *self._memory_samples()]
-        counts = self._read_counts()
-        if elapsed_s > 0:
-            samples += self._increments(counts, elapsed_s)
-        self._counts = counts
-        return samples
-
-    def _core_samples(self) -> Iterator[Sample]:
+        """Everything about the host."""
         cores = dict(read_cores(_text(self._proc / "stat")))
-        for name, ticks in cores.items():
-            before = self._cores.get(name)
-            if before is not None:
-                yield from core_shares(name, before, ticks)
-        self._cores = cores
+        memory = read_memory(_text(self._proc / "meminfo"))
+        return self._changes.samples(now_ns, HostReading(cores, memory, self._read_counts()))
 
-    def _memory_samples(self) -> Iterator[Sample]:
-        facts = read_memory(_text(self._proc / "meminfo"))
-        if "MemAvailable" in facts:
-            yield Sample(HOST, "", "memory_available_bytes", facts["MemAvailable"])
-            if "MemTotal" in facts:
-                yield Sample(HOST, "", "memory_used_bytes", facts["MemTotal"] - facts["MemAvailable"])
-
-    def _read_counts(self) -> dict[tuple[str, str], int]:
-        """Cumulative counts by (instance, metric); disk_busy is in milliseconds here."""
-        counts = read_disks(_text(self._proc / "diskstats"), self._disks)
+    def _read_counts(self) -> dict[tuple[str, str], float]:
+        counts: dict[tuple[str, str], float] = {}
+        counts |= read_disks(_text(self._proc / "diskstats"), self._disks)
         counts |= read_network(_text(self._proc / "net/dev"))
         tcp = read_protocol_table(_text(self._proc / "net/snmp"), "Tcp")
         extended = read_protocol_table(_text(self._proc / "net/netstat"), "TcpExt")
@@ -60,19 +88,9 @@ class HostSource:
             counts["", "listen_overflows"] = extended["ListenOverflows"]
         return counts
 
-    def _increments(self, counts: Mapping[tuple[str, str], int], elapsed_s: float) -> Iterator[Sample]:
-        for (instance, metric), value in counts.items():
-            before = self._counts.get((instance, metric))
-            if before is None or value < before:  # new, or wrapped: unknown, not zero
-                continue
-            grown = float(value - before)
-            if metric == "disk_busy":
-                grown = min(1.0, grown / 1000.0 / elapsed_s)
-            yield Sample(HOST, instance, metric, grown)
 
-
-def core_shares(name: str, before: tuple[int, ...], now: tuple[int, ...]) -> Iterator[Sample]:
-    """Shares of one core between two lines of /proc/stat: user nice system idle iowait irq softirq steal."""
+def core_shares(name: str, before: tuple[float, ...], now: tuple[float, ...]) -> Iterator[Sample]:
+    """Shares of one core between two looks: user nice system idle iowait irq softirq steal."""
     user, nice, system, idle, waiting, irq, softirq, steal = (b - a for a, b in zip(before, now, strict=True))
     total = user + nice + system + idle + waiting + irq + softirq + steal
     if total <= 0:
@@ -80,6 +98,7 @@ def core_shares(name: str, before: tuple[int, ...], now: tuple[int, ...]) -> Ite
     yield Sample(HOST, name, "cpu_user", (user + nice) / total)
     yield Sample(HOST, name, "cpu_system", (system + irq + softirq) / total)
     yield Sample(HOST, name, "cpu_idle", (idle + waiting) / total)
+    yield Sample(HOST, name, "cpu_wait", waiting / total)
     yield Sample(HOST, name, "cpu_steal", steal / total)
     yield Sample(HOST, name, "cpu_busy", (total - idle - waiting - steal) / total)
 

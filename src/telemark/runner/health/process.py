@@ -9,6 +9,7 @@ from pathlib import Path
 from telemark.runner.health.samples import Sample, Throttle
 
 KIB = 1024
+BUSIEST_THREADS = 3  # of each process, by name and id
 
 
 class ProcessSource:
@@ -38,6 +39,10 @@ class ProcessSource:
             if not values:
                 self._ask_again_ns = 0
             samples += [Sample(self._source, str(pid), metric, value) for metric, value in values]
+            samples += [
+                Sample(self._source, f"{pid}/{thread} {name}", "thread_cores", cores)
+                for thread, name, cores in process.busiest
+            ]
         return samples
 
 
@@ -52,6 +57,7 @@ class WatchedProcess:
         self._threads: dict[str, int] = {}
         self._switches: dict[str, tuple[int, int]] = {}
         self._slow = Throttle()
+        self.busiest: list[tuple[str, str, float]] = []  # thread id, name and cores used, of the last look
 
     def values(self, now_ns: int) -> list[tuple[str, float]]:
         """(metric, value) of everything that can be read now."""
@@ -79,11 +85,14 @@ class WatchedProcess:
                 yield "pss_bytes", float(rollup["Pss"].split()[0]) * KIB
 
     def _per_thread(self, elapsed_ns: int) -> Iterator[tuple[str, float]]:
-        """The busiest thread, and switches over the threads that were there at both looks."""
+        """The busiest threads, and switches over the threads that were there at both looks."""
+        self.busiest = []
         threads, switches = read_threads(self._folder)
         if elapsed_ns > 0 and self._threads and threads:
-            busiest = max((ns - self._threads.get(name, 0) for name, ns in threads.items()), default=0)
-            yield "busiest_thread_cores", busiest / elapsed_ns
+            used = {name: (ns - self._threads.get(name, 0)) / elapsed_ns for name, ns in threads.items()}
+            order = sorted(used, key=lambda name: used[name], reverse=True)[:BUSIEST_THREADS]
+            self.busiest = [(name, thread_name(self._folder, name), used[name]) for name in order if used[name] > 0]
+            yield "busiest_thread_cores", max(used.values(), default=0.0)
             both = [(switches[name], self._switches[name]) for name in switches.keys() & self._switches.keys()]
             yield "voluntary_switches", float(sum(now[0] - before[0] for now, before in both))
             yield "involuntary_switches", float(sum(now[1] - before[1] for now, before in both))
@@ -127,6 +136,14 @@ def read_threads(folder: Path) -> tuple[dict[str, int], dict[str, tuple[int, int
         if "nonvoluntary_ctxt_switches" in status:
             switches[name] = (int(status["voluntary_ctxt_switches"]), int(status["nonvoluntary_ctxt_switches"]))
     return cpu, switches
+
+
+def thread_name(folder: Path, thread: str) -> str:
+    """The name that the program gave the thread; empty when it has ended."""
+    try:
+        return (folder / "task" / thread / "comm").read_text(errors="replace").strip()
+    except OSError:
+        return ""
 
 
 def _fields(path: Path) -> dict[str, str]:

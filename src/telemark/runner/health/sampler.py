@@ -48,6 +48,11 @@ class HealthSampler:
         if self._counters:
             self._counters.wait(wait_s / 2)
 
+    def latest(self, source: str, metric: str) -> dict[str, float]:
+        """The newest values of a metric by instance; empty when it was not sampled."""
+        with self._lock:
+            return dict(self._latest.get((source, metric), {}))
+
     def total(self, source: str, metric: str) -> float | None:
         """The newest value of a metric summed over its instances; None when it was not sampled. For live views."""
         with self._lock:
@@ -55,6 +60,12 @@ class HealthSampler:
             return sum(instances.values()) if instances else None
 
     def _run(self) -> None:
+        try:
+            self._sample_until_stopped()
+        except Exception as error:  # rows that are missing without a word would look like a host that was not sampled
+            self.failure = error
+
+    def _sample_until_stopped(self) -> None:
         due = time.monotonic()
         while not self._stop.wait(max(0.0, due - time.monotonic())):
             self._sample_all()
@@ -62,7 +73,8 @@ class HealthSampler:
         self._sample_all()
 
     def _sample_all(self) -> None:
-        sources: list[Source] = [*self._sources, self._counters] if self._counters else self._sources
+        # The server is asked first: it answers while the others are read.
+        sources: list[Source] = [self._counters, *self._sources] if self._counters else self._sources
         for source in sources:
             now_ns = time.monotonic_ns()  # one time per source: rates are over the true distance of its own samples
             self._deliver(now_ns, source.sample(now_ns))

@@ -1,4 +1,4 @@
-"""A listener that leaves its traces in live.json for other processes, and passes everything on."""
+"""A listener that writes progress to live.json for other processes and passes everything on."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 from telemark.model.plan import RunPlan
 from telemark.runner.progress import Progress, RunListener, RunOutcome
-from telemark.store import live_file
-from telemark.store.live_file import LiveFile
+from telemark.store.documents import live as live_file
+from telemark.store.documents.live import LiveFile
 
 EVERY_S = 1.0  # often enough to watch, too seldom to be noticed by what is measured
 
 
 class LiveTrace:
-    """Writes the run's progress to live.json about once a second. A disk that refuses does not disturb the run."""
+    """Writes progress to live.json about once a second. A disk that cannot be written does not disturb the run."""
 
     def __init__(self, campaign: Path, inner: RunListener, clock: Callable[[], float] = time.monotonic) -> None:
         self._campaign = campaign

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
+from telemark.host.text import visible
 from telemark.model.plan import RunPlan
 from telemark.runner.phases import Phase
 from telemark.runner.progress import Progress, RunOutcome
@@ -25,7 +26,7 @@ class PlainLines:
 
     def run_started(self, run: str, server: str, plan: RunPlan, number: int, of: int) -> None:
         self._phase, self._due = None, 0.0
-        self._say(f"run {number} of {of}: {plan.suite}/{plan.scenario} {plan.point} ({plan.size}) on {server}")
+        self._say(f"run {number} of {of}: {words.run(plan)} on {server}")
 
     def progress(self, progress: Progress) -> None:
         if progress.phase is self._phase and self._clock() < self._due:
@@ -43,18 +44,18 @@ class PlainLines:
             self._say(f"  hint: {outcome.hint}")
 
     def _say(self, text: str) -> None:
-        print(text, file=self._output, flush=True)
+        print(visible(text), file=self._output, flush=True)
 
 
 def line(progress: Progress) -> str:
     """All that matters in one line."""
     totals = progress.totals
     if progress.phase in (Phase.START, Phase.CONNECT, Phase.HOLD, Phase.RENDEZVOUS):
-        state = f"{totals.ready:,} of {totals.devices:,} devices ready, {totals.failed:,} failed"
+        state = f"{words.devices(progress)}, {totals.failed:,} failed"
     else:
         state = (
-            f"sent {words.count(totals.sent)} ({words.count(progress.sent_rate)}/s), "
-            f"received {words.count(totals.received)} ({words.count(progress.received_rate)}/s), "
+            f"sent {words.count(totals.sent)}{words.rate(progress, progress.sent_rate)}, "
+            f"received {words.count(totals.received)}{words.rate(progress, progress.received_rate)}, "
             f"{words.missing(progress)}, dropped {words.count(totals.dropped)}, "
             f"p50 {words.microseconds(totals.p50_us)}, p99 {words.microseconds(totals.p99_us)}"
         )

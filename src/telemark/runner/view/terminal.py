@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from rich.console import Console
 from rich.live import Live
-from rich.markup import escape
+from rich.markup import escape as escape_markup
 from rich.table import Table
 
+from telemark.host.text import visible
 from telemark.model.plan import RunPlan
 from telemark.runner.phases import Phase
 from telemark.runner.progress import Progress, RunOutcome
@@ -24,7 +25,7 @@ class TerminalView:
         self._live: Live | None = None
 
     def run_started(self, run: str, server: str, plan: RunPlan, number: int, of: int) -> None:
-        title = f"run {number} of {of}  {plan.suite}/{plan.scenario}  {plan.point} ({plan.size})  on {server}"
+        title = f"run {number} of {of}  {words.run(plan)}  on {server}"
         self._console.print(f"[bold]{escape(title)}[/]")
         self._live = Live(console=self._console, refresh_per_second=4, transient=True)
         self._live.start()
@@ -47,6 +48,11 @@ class TerminalView:
             self._console.print(f"  hint: {escape(outcome.hint)}")
 
 
+def escape(text: str) -> str:
+    """Text that may come from the server: neither markup nor escape sequences."""
+    return escape_markup(visible(text))
+
+
 def picture(progress: Progress) -> Table:
     """Everything about the run at this moment."""
     totals = progress.totals
@@ -55,9 +61,9 @@ def picture(progress: Progress) -> Table:
     clock = f"{words.seconds(progress.elapsed_s)} elapsed, at most {words.seconds(progress.remaining_s)} left"
     table.add_row("time", clock)
     failed = f", [red]{totals.failed:,} failed[/]" if totals.failed else ""
-    table.add_row("devices", f"{totals.ready:,} of {totals.devices:,} ready{failed}")
-    table.add_row("sent", f"{words.count(totals.sent)}  {words.count(progress.sent_rate)}/s")
-    table.add_row("received", f"{words.count(totals.received)}  {words.count(progress.received_rate)}/s")
+    table.add_row("devices", f"{words.devices(progress)}{failed}")
+    table.add_row("sent", f"{words.count(totals.sent)}{words.rate(progress, progress.sent_rate)}")
+    table.add_row("received", f"{words.count(totals.received)}{words.rate(progress, progress.received_rate)}")
     table.add_row("", f"{words.missing(progress)}, {words.count(totals.dropped)} dropped by the engine")
     latency = f"p50 {words.microseconds(totals.p50_us)}  p99 {words.microseconds(totals.p99_us)} (last second, about)"
     table.add_row("latency", latency)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from telemark.model.plan import RunPlan
 from telemark.runner.phases import Phase
 from telemark.runner.progress import Progress
 
 UNKNOWN = "-"
+
+
+def run(plan: RunPlan) -> str:
+    """What is measured, with its size if it has one."""
+    size = f" ({plan.size})" if plan.size else ""
+    return f"{plan.suite}/{plan.scenario} {plan.point}{size}"
 
 
 def count(value: float | None) -> str:
@@ -35,6 +42,17 @@ def memory(value: float | None) -> str:
 def seconds(value: float | None) -> str:
     """Whole seconds as m:ss."""
     return UNKNOWN if value is None else f"{int(value) // 60}:{int(value) % 60:02d}"
+
+
+def rate(progress: Progress, per_second: float) -> str:
+    """Only while messages are sent: what arrives later is the remainder, and its rate means nothing."""
+    return f" ({count(per_second)}/s)" if progress.phase in (Phase.WARMUP, Phase.MEASURE) else ""
+
+
+def devices(progress: Progress) -> str:
+    """How many are ready, and how fast they connect while they do."""
+    fast = f" ({count(progress.connect_rate)}/s)" if progress.phase is Phase.CONNECT else ""
+    return f"{progress.totals.ready:,} of {progress.totals.devices:,} devices ready{fast}"
 
 
 def missing(progress: Progress) -> str:

@@ -6,6 +6,7 @@ const telemarkCharts = (() => {
   // Named in full: ECharts measures text itself and cannot inherit a font.
   const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
   const drawn = new Map(); // element -> ECharts instance
+  const PAPER = { width: 500, height: 270, legendLine: 20 }; // the printed page scales it to its column
 
   function escape(text) {
     const letters = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
@@ -43,7 +44,7 @@ const telemarkCharts = (() => {
     };
     if (spec.x.scale === "category") {
       const names = [...new Set(spec.series.flatMap((line) => line.points.map((point) => point[0])))];
-      return { ...shared, type: "category", data: names, axisLabel: { ...shared.axisLabel, interval: 0, width: 110, overflow: "break" } };
+      return { ...shared, type: "category", data: names, axisLabel: { ...shared.axisLabel, interval: 0, width: 130, overflow: "break", lineHeight: 14 } };
     }
     if (spec.x.scale === "percentile") {
       const farthest = Math.max(...spec.series.flatMap((line) => line.points.map((point) => stretched(point[0]))));
@@ -100,7 +101,7 @@ const telemarkCharts = (() => {
       const data = line.points.map(([x, y]) => [xOf(spec, x), yOf(axis, y)]);
       const shared = { name: line.name, type: line.kind, data, yAxisIndex: line.axis, itemStyle: { color: colour },
         markArea: index === 0 ? bandsOf(spec, look) : undefined, animation: false };
-      if (line.kind === "bar") return { ...shared, barMaxWidth: 42, barGap: "8%", itemStyle: { color: colour, borderRadius: [3, 3, 0, 0] } };
+      if (line.kind === "bar") return { ...shared, barMaxWidth: 42, barGap: "8%", itemStyle: { color: colour, opacity: line.style === "dotted" ? 0.45 : 1, borderRadius: [3, 3, 0, 0] } };
       const few = data.length <= 15;
       return { ...shared, symbol: SYMBOLS[index % SYMBOLS.length], symbolSize: few ? 7 : 4, showSymbol: few,
         lineStyle: { width: 2, type: line.style, color: colour }, emphasis: { focus: "series" }, connectNulls: false };
@@ -127,14 +128,28 @@ const telemarkCharts = (() => {
     };
   }
 
-  function optionOf(spec, look) {
-    const named = spec.series.filter((line) => line.name);
+  // On paper nobody can turn the legend's pages: there it has as many lines as its names need.
+  function legendLines(names) {
+    let [lines, used] = [0, Infinity];
+    names.forEach((name) => {
+      const width = 50 + 7 * name.length;
+      if (used + width > PAPER.width) { lines += 1; used = 0; }
+      used += width;
+    });
+    return lines;
+  }
+
+  const namesOf = (spec) => spec.series.map((line) => line.name).filter(Boolean);
+
+  function optionOf(spec, look, onPaper) {
+    const names = namesOf(spec);
+    const below = onPaper ? 36 + PAPER.legendLine * legendLines(names) : 56;
     const bars = spec.series.some((line) => line.kind === "bar");
     return {
       animation: false, textStyle: { fontFamily: FONT, color: look.text }, aria: { enabled: true },
-      grid: { left: 12, right: spec.y2 ? 16 : 22, top: 34, bottom: named.length ? 56 : 34, containLabel: true },
-      legend: named.length ? { type: "scroll", bottom: 0, textStyle: { color: look.text }, pageTextStyle: { color: look.soft },
-        pageIconColor: look.text, pageIconInactiveColor: look.edge, itemWidth: 26, data: named.map((line) => line.name) } : undefined,
+      grid: { left: 12, right: spec.y2 ? 16 : 22, top: 34, bottom: names.length ? below : 34, containLabel: true },
+      legend: names.length ? { type: onPaper ? "plain" : "scroll", bottom: 0, textStyle: { color: look.text }, pageTextStyle: { color: look.soft },
+        pageIconColor: look.text, pageIconInactiveColor: look.edge, itemWidth: 26, data: names } : undefined,
       tooltip: { trigger: "axis", confine: true, formatter: tooltipOf(spec), axisPointer: { type: bars ? "shadow" : "line" },
         backgroundColor: look.card, borderColor: look.edge, textStyle: { color: look.text, fontSize: 13 } },
       xAxis: xAxis(spec, look),
@@ -149,9 +164,25 @@ const telemarkCharts = (() => {
       chart = echarts.init(element, null, { renderer: "svg" });
       drawn.set(element, chart);
     }
-    chart.setOption(optionOf(spec, colours()), { notMerge: true });
+    chart.setOption(optionOf(spec, colours(), false), { notMerge: true });
     element.dataset.drawn = "yes";
     return chart;
+  }
+
+  // A browser lays a page out for paper only after it has asked for this: the size of the paper is not known yet. So the
+  // drawing gets a size of its own, which the style sheet scales.
+  function drawForPaper(element, spec) {
+    const height = PAPER.height + PAPER.legendLine * legendLines(namesOf(spec));
+    const chart = draw(element, spec);
+    chart.resize({ width: PAPER.width, height });
+    chart.setOption(optionOf(spec, colours(), true), { notMerge: true });
+    element.querySelector("svg").setAttribute("viewBox", `0 0 ${PAPER.width} ${height}`);
+  }
+
+  function drawForScreen(element, spec) {
+    element.querySelector("svg").removeAttribute("viewBox");
+    drawn.get(element).resize({ width: "auto", height: "auto" });
+    draw(element, spec);
   }
 
   function csvCell(value) {
@@ -169,7 +200,8 @@ const telemarkCharts = (() => {
       if (!rows.has(x)) rows.set(x, new Array(spec.series.length).fill(null));
       rows.get(x)[index] = y;
     }));
-    const axisName = (axis) => [axis.name, axis.unit].filter(Boolean).join(" in ");
+    const counted = (axis) => !axis.unit || axis.unit === "count" || axis.unit === "text";
+    const axisName = (axis) => [axis.name, counted(axis) ? "" : axis.unit.replaceAll("_", " ")].filter(Boolean).join(" in ");
     const head = [axisName(spec.x), ...spec.series.map((line) => line.name || axisName(spec.y))];
     const keys = [...rows.keys()];
     if (keys.every((key) => typeof key === "number")) keys.sort((a, b) => a - b);
@@ -181,5 +213,5 @@ const telemarkCharts = (() => {
     drawn.forEach((chart) => chart.resize());
   }
 
-  return { draw, csvOf, resizeAll, drawn, escape };
+  return { draw, drawForPaper, drawForScreen, csvOf, resizeAll, drawn, escape };
 })();

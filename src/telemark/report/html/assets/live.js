@@ -7,7 +7,7 @@
   let known = null; // states of the runs at the last look
 
   const CHARTS = {
-    rate: { y: { name: "messages a second", unit: "rate", scale: "linear" }, lines: { sent_rate: "sent", received_rate: "received" } },
+    rate: { y: { name: "messages a second", unit: "messages_per_second", scale: "linear" }, lines: { sent_rate: "sent", received_rate: "received" } },
     latency: { y: { name: "latency", unit: "us", scale: "log" }, lines: { p50_us: "50P", p99_us: "99P" } },
     cpu: { y: { name: "cores", unit: "cores", scale: "linear" }, lines: { server_cpu_cores: "server", engine_cpu_cores: "engine" } },
     memory: { y: { name: "memory", unit: "bytes", scale: "linear" }, lines: { server_rss_bytes: "resident (RSS)" } },

@@ -1,4 +1,4 @@
-// Makes the report live: draws charts when they come into view, sorts tables, switches light and dark, saves CSV.
+// Makes the report live: draws charts, sorts tables, switches light and dark, saves CSV.
 "use strict";
 
 const telemarkPage = (() => {
@@ -22,14 +22,23 @@ const telemarkPage = (() => {
     chartElements().filter((element) => element.dataset.drawn).forEach(drawOne);
   }
 
+  // What is in view is drawn first. The rest follows by itself, a few at a time, so that a page that is printed or
+  // captured without ever being scrolled is complete.
   function watch() {
     const observer = new IntersectionObserver((entries) => {
-      entries.filter((entry) => entry.isIntersecting).forEach((entry) => {
+      entries.filter((entry) => entry.isIntersecting && !entry.target.dataset.drawn).forEach((entry) => {
         drawOne(entry.target);
         observer.unobserve(entry.target);
       });
     }, { rootMargin: "300px" });
     chartElements().forEach((element) => observer.observe(element));
+    setTimeout(drawSome, 50);
+  }
+
+  function drawSome() {
+    const waiting = chartElements().filter((element) => isOpen(element) && !element.dataset.drawn);
+    waiting.slice(0, 4).forEach(drawOne);
+    if (waiting.length > 4) setTimeout(drawSome, 0);
   }
 
   function saveCsv(button) {
@@ -84,6 +93,26 @@ const telemarkPage = (() => {
     redraw();
   }
 
+  // Paper is light, whatever the screen is.
+  let screenTheme = null;
+  function toPaper() {
+    if (screenTheme === null) screenTheme = document.documentElement.dataset.theme || "";
+    document.documentElement.dataset.theme = "light";
+    openAll();
+    drawOn(telemarkCharts.drawForPaper);
+  }
+
+  function toScreen() {
+    if (screenTheme) document.documentElement.dataset.theme = screenTheme;
+    else delete document.documentElement.dataset.theme;
+    screenTheme = null;
+    drawOn(telemarkCharts.drawForScreen);
+  }
+
+  function drawOn(draw) {
+    chartElements().filter((element) => specs[element.dataset.chart]).forEach((element) => draw(element, specs[element.dataset.chart]));
+  }
+
   // An address that points into a closed section opens it first.
   function openTarget() {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -110,10 +139,11 @@ const telemarkPage = (() => {
     });
     let waiting = 0;
     addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(telemarkCharts.resizeAll, 100); });
+    document.querySelectorAll("details").forEach((element) => element.addEventListener("toggle", drawSome));
     addEventListener("hashchange", openTarget);
     prefersDark.addEventListener("change", redraw);
-    addEventListener("beforeprint", () => { openAll(); drawAll(); telemarkCharts.resizeAll(); });
-    addEventListener("afterprint", telemarkCharts.resizeAll);
+    addEventListener("beforeprint", toPaper);
+    addEventListener("afterprint", toScreen);
     watch();
     if (location.hash) openTarget();
   }

@@ -26,14 +26,15 @@ const telemarkUnits = (() => {
   const BYTES = [[1024 ** 4, " TiB"], [1024 ** 3, " GiB"], [1024 ** 2, " MiB"], [1024, " KiB"], [1, " B"]];
 
   const WRITERS = {
-    rate: (v) => scaled(v, SHORT) + " msg/s",
-    per_second: (v) => scaled(v, SHORT) + " conn/s",
+    messages_per_second: (v) => scaled(v, SHORT) + " msg/s",
+    connections_per_second: (v) => scaled(v, SHORT) + " conn/s",
     us: (v) => scaled(v, TIME.slice(1)),
+    ns: (v) => scaled(v / 1000, TIME.slice(1)),
     bytes: (v) => scaled(v, BYTES),
     cores: (v) => v.toFixed(2),
     count: (v) => number(v),
     ratio: (v) => (v > 0 && v < 0.01 ? "<0.01x" : number(v, 2) + "x"),
-    percent: (v) => number(v * 100) + " %",
+    share: (v) => number(v * 100) + " %",
     seconds: (v) => scaled(v * 1e6, TIME),
   };
 
@@ -44,7 +45,7 @@ const telemarkUnits = (() => {
 
   // On an axis the unit's word stands in the axis name already, so only the number is written.
   function onAxis(unit, value) {
-    if (unit === "rate" || unit === "per_second" || unit === "count") return scaled(value, SHORT);
+    if (unit === "messages_per_second" || unit === "connections_per_second" || unit === "count") return scaled(value, SHORT);
     if (unit === "cores" || unit === "seconds") return number(value);
     return write(unit, value);
   }

@@ -89,7 +89,6 @@ public final class Main {
     counters.put("time_ns", System.nanoTime());
     counters.put("received", application.subscribers().stream().mapToLong(Subscriber::received).sum());
     counters.put("bytes", application.subscribers().stream().mapToLong(Subscriber::bytes).sum());
-    counters.put("per_consumer", application.subscribers().stream().mapToLong(Subscriber::received).toArray());
     counters.put("heap_bytes", ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed());
     long collections = 0;
     long milliseconds = 0;

@@ -8,12 +8,15 @@ import java.io.Reader;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Properties;
 import java.util.regex.Pattern;
 
 /** What differs between JMS providers, read from a properties file: a name of ours or the path of the user's own. */
 final class Provider {
-  private static final Pattern PREFETCH = Pattern.compile("\\{prefetch(?:\\*(\\d+))?}");
+  private static final Pattern PREFETCH = Pattern.compile("\\{prefetch(?:\\*\\(payload\\+(\\d+)\\))?}");
 
   private final String name;
   private final Properties properties;
@@ -74,31 +77,41 @@ final class Provider {
   /** The URL with this provider's parameters for prefetch, acknowledgement and TLS. */
   String url(Settings settings) {
     StringBuilder url = new StringBuilder(settings.url());
-    append(url, prefetch(properties.getProperty("url-parameters", ""), settings.prefetch()));
-    if (settings.acknowledge().equals("least")) {
-      append(url, properties.getProperty("least-url-parameters", ""));
-    }
-    if (settings.tls() != null) {
-      String verify = String.valueOf(settings.tls().verify());
-      append(url, properties.getProperty("tls-parameters", "").replace("{verify}", verify));
+    for (String parameter : parts("url-parameters", settings)) {
+      url.append(url.indexOf("?") < 0 ? '?' : '&').append(parameter);
     }
     return url.toString();
   }
 
-  private static String prefetch(String parameters, int messages) {
-    return PREFETCH.matcher(parameters).replaceAll(match -> Long.toString(messages * factor(match.group(1))));
-  }
-
-  private static long factor(String text) {
-    return text == null ? 1 : Long.parseLong(text);
-  }
-
-  private static void append(StringBuilder url, String parameters) {
-    for (String parameter : parameters.split(";")) {
-      if (!parameter.isBlank()) {
-        url.append(url.indexOf("?") < 0 ? '?' : '&').append(parameter.trim());
-      }
+  /** The parts of a property that apply to this run, with values for what stands in braces. */
+  private List<String> parts(String key, Settings settings) {
+    List<String> texts = new ArrayList<>(List.of(properties.getProperty(key, "")));
+    if (settings.acknowledge().equals("least")) {
+      texts.add(properties.getProperty("least-" + key, ""));
     }
+    if (settings.tls() != null) {
+      texts.add(properties.getProperty("tls-" + key, ""));
+    }
+    String filled = fill(String.join(";", texts), settings);
+    return Arrays.stream(filled.split(";")).map(String::trim).filter(part -> !part.isEmpty()).toList();
+  }
+
+  private static String fill(String text, Settings settings) {
+    String filled = PREFETCH.matcher(text).replaceAll(match -> Long.toString(prefetch(settings, match.group(1))));
+    if (settings.tls() != null) {
+      filled = filled.replace("{verify}", String.valueOf(settings.tls().verify()));
+    }
+    return filled.replace("{host}", String.valueOf(settings.address().getHost()))
+        .replace("{port}", String.valueOf(settings.address().getPort()));
+  }
+
+  /** Messages, or the bytes they take with that many bytes of headers each; clients count both as 32-bit numbers. */
+  private static long prefetch(Settings settings, String headers) {
+    if (headers == null) {
+      return settings.prefetch();
+    }
+    long bytes = settings.prefetch() * (settings.payload() + Long.parseLong(headers));
+    return Math.min(bytes, Integer.MAX_VALUE);
   }
 
   int sessionMode(String acknowledge) throws Failure {
@@ -113,18 +126,29 @@ final class Provider {
     };
   }
 
+  /** Whether a session of this mode is transacted, which JMS 1.1 wants to know apart from the mode. */
+  static boolean transacted(int sessionMode) {
+    return sessionMode == Session.SESSION_TRANSACTED;
+  }
+
   ConnectionFactory factory(Settings settings) throws Failure {
-    String className = required("factory");
+    String made = required("factory");
     try {
-      return (ConnectionFactory) Class.forName(className).getConstructor(String.class).newInstance(url(settings));
+      String arguments = properties.getProperty("factory-arguments", "{url}").replace("{url}", url(settings));
+      Object factory = Factories.make(made, fill(arguments, settings));
+      for (String property : parts("factory-properties", settings)) {
+        Factories.set(factory, property);
+      }
+      return (ConnectionFactory) factory;
     } catch (ClassNotFoundException | NoClassDefFoundError error) {
-      throw new Failure("jar", "provider " + name + ": the class " + className
+      throw new Failure("jar", "provider " + name + ": the class " + error.getMessage()
           + " is not on the class path; the provider's client jar is missing", error);
     } catch (InvocationTargetException error) {
       throw new Failure("config", "url: " + settings.url() + ": " + error.getCause().getMessage(), error);
-    } catch (ReflectiveOperationException | ClassCastException error) {
-      throw new Failure("jar", "provider " + name + ": " + className + " is not a JMS 2.0+ connection factory made from a URL",
-          error);
+    } catch (ReflectiveOperationException error) {
+      throw new Failure("config", "provider " + name + ": factory " + made + ": " + error.getMessage(), error);
+    } catch (ClassCastException error) {
+      throw new Failure("jar", "provider " + name + ": " + made + " gives no " + ConnectionFactory.class.getName(), error);
     }
   }
 }

@@ -3,6 +3,7 @@ package telemark.jms;
 import com.google.gson.Gson;
 import com.google.gson.JsonParseException;
 import com.google.gson.annotations.SerializedName;
+import java.net.URI;
 import java.util.List;
 
 /** The first line of standard input: what to consume, and how. The password comes in an environment variable. */
@@ -33,6 +34,7 @@ final class Settings {
   private int acknowledgeEvery = 1;
 
   private int prefetch = 1000;
+  private int payload = 32;
   private int qos;
 
   @SerializedName("rows_file")
@@ -58,6 +60,11 @@ final class Settings {
   private void check() throws Failure {
     present("provider", provider);
     present("url", url);
+    try {
+      address();
+    } catch (IllegalArgumentException error) {
+      throw new Failure("config", "url: " + error.getMessage(), error);
+    }
     present("rows_file", rowsFile);
     oneOf("subscription", subscription, List.of("plain", "durable", "shared", "shared-durable"));
     oneOf("receive", receive, List.of("listener", "blocking"));
@@ -65,6 +72,7 @@ final class Settings {
     atLeastOne("consumers", consumers.size());
     atLeastOne("acknowledge_every", acknowledgeEvery);
     atLeastOne("prefetch", prefetch);
+    atLeastOne("payload", payload);
   }
 
   private static void present(String field, String value) throws Failure {
@@ -91,6 +99,11 @@ final class Settings {
 
   String url() {
     return url;
+  }
+
+  /** The URL taken apart, for providers that want host and port. */
+  URI address() {
+    return URI.create(url);
   }
 
   String username() {
@@ -136,6 +149,11 @@ final class Settings {
 
   int prefetch() {
     return prefetch;
+  }
+
+  /** Bytes of the largest message. */
+  int payload() {
+    return payload;
   }
 
   int qos() {

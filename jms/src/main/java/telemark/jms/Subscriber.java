@@ -44,9 +44,10 @@ final class Subscriber {
     block = new RowBlock(BLOCK_ROWS, wanted.subscription(), settings.qos());
     String destination = provider.destination(wanted.topic());
     try {
-      session = connection.createSession(provider.sessionMode(settings.acknowledge()));
+      int mode = provider.sessionMode(settings.acknowledge());
+      session = connection.createSession(Provider.transacted(mode), mode);
       consumer = subscribe(session.createTopic(destination));
-    } catch (JMSException | UnsupportedOperationException error) {
+    } catch (JMSException | UnsupportedOperationException | AbstractMethodError error) {
       throw new Failure("subscribe", "subscription to " + destination + ": " + error.getMessage(), error);
     }
   }
@@ -55,7 +56,8 @@ final class Subscriber {
     if (settings.shared()) {
       return settings.durable() ? session.createSharedDurableConsumer(topic, name()) : session.createSharedConsumer(topic, name());
     }
-    return settings.durable() ? session.createDurableConsumer(topic, name()) : session.createConsumer(topic);
+    // JMS 1.1 calls, so that older clients plug in; only sharing needs JMS 2.0.
+    return settings.durable() ? session.createDurableSubscriber(topic, name()) : session.createConsumer(topic);
   }
 
   /** Begins to take messages; they flow once the connection is started. */

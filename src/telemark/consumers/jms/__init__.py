@@ -1,0 +1,1 @@
+"""Consumers that receive through JMS: one JVM with the consumer program of `jms/`."""

@@ -9,6 +9,7 @@ import pytest
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from tests.support.loopback import CONNECT, PUBLISH, SUBSCRIBE, Device, Running, properties, running
+from tests.support.waiting import eventually
 
 BOTH = pytest.mark.parametrize("version", ["3.1.1", "5"])
 
@@ -266,6 +267,7 @@ def test_a_large_message_survives(server: Running) -> None:
 
 def test_counters_tell_what_happened(server: Running) -> None:
     """Messages in and out, connections and subscriptions are counted exactly."""
+    assert eventually(lambda: server.counter("connections") == 0)  # of the devices of the tests before
     before = server.get("/counters")
     with Device(server.port) as device:
         device.subscribe("counted", 0)

@@ -67,7 +67,7 @@ pub enum Turn {
     RoundRobin,
     /// One message a tick, always the first publisher.
     First,
-    /// At each tick, `batch` messages from each of `partitions` equal runs of publishers.
+    /// At each tick, `batch` messages from the next of `partitions` equal runs of publishers.
     Batch {
         /// Messages of a run.
         batch: u32,
@@ -138,7 +138,7 @@ impl Schedule {
 
     fn per_tick(&self) -> u64 {
         match self.turn {
-            Turn::Batch { batch, partitions } => u64::from(batch) * u64::from(partitions),
+            Turn::Batch { batch, .. } => u64::from(batch),
             _ => 1,
         }
     }
@@ -150,9 +150,9 @@ impl Schedule {
             Turn::RoundRobin => (self.tick % publishers) as u32,
             Turn::Batch { batch, partitions } => {
                 let parts = u64::from(partitions);
-                let part = self.within % parts;
+                let part = self.tick % parts;
                 let (first, after) = (part * publishers / parts, (part + 1) * publishers / parts);
-                let number = self.tick * u64::from(batch) + self.within / parts;
+                let number = self.tick / parts * u64::from(batch) + self.within;
                 (first + number % (after - first)) as u32
             }
         }

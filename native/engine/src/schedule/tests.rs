@@ -82,13 +82,13 @@ fn the_end_is_exclusive_and_the_limit_stops_the_load() {
 }
 
 #[test]
-fn a_batch_goes_out_at_once_from_every_partition() {
+fn a_batch_goes_out_at_once_and_partitions_take_turns() {
     let batched = load(r#"{"shape": "batched", "batch": 2, "period_ms": 500, "partitions": 2}"#);
     let mut schedule = schedule(&batched, 6);
-    let dues = until(&mut schedule, START + SECOND / 2);
-    assert_eq!(seconds(&dues), [0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.5, 0.5]);
+    let dues = until(&mut schedule, START + SECOND - 1);
+    assert_eq!(seconds(&dues), [0.0, 0.0, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75]);
     let publishers: Vec<u32> = dues.iter().map(|due| due.publisher).collect();
-    assert_eq!(publishers, [0, 3, 1, 4, 2, 5, 0, 3]);
+    assert_eq!(publishers, [0, 1, 3, 4, 2, 0, 5, 3]);
 }
 
 #[test]

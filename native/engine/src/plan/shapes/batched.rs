@@ -6,7 +6,8 @@ use super::{LoadShape, Share};
 use crate::plan::Problems;
 use crate::schedule::{OpenLoop, Pacing, Turn};
 
-/// `batch` messages every `period_ms`, from each of `partitions` equal runs of publishers.
+/// `batch` messages every `period_ms` from each of `partitions` equal runs of publishers, which take turns within the
+/// period: partitions stand for programs that know nothing of each other, and such programs do not send at one moment.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Batched {
@@ -38,13 +39,14 @@ impl LoadShape for Batched {
     }
 
     fn pacing(&self, share: Share) -> Pacing {
+        let partitions = self.partitions.clamp(1, share.publishers.max(1));
         let turn = Turn::Batch {
             batch: self.batch,
-            partitions: self.partitions.clamp(1, share.publishers.max(1)),
+            partitions,
         };
         Pacing::Open(OpenLoop {
             turn,
-            ..OpenLoop::in_turn(1000.0 / self.period_ms, 0.0)
+            ..OpenLoop::in_turn(f64::from(partitions) * 1000.0 / self.period_ms, share.offset)
         })
     }
 }

@@ -13,14 +13,17 @@ from telemark.model.plan.shapes.shape import LoadShape, portion
 
 @dataclass(frozen=True, slots=True)
 class Batched(LoadShape):
-    """A batch of messages at once in every period, from all publishers or from each partition of them."""
+    """A batch of messages at once in every period, from all publishers or from each partition of them in turn."""
 
     shape: ClassVar[str] = "batched"
     rate_can_change: ClassVar[bool] = True
 
     batch: Annotated[int, Meaning("messages per period and partition", minimum=1)]
     period_ms: Annotated[float, Meaning("the period", above=0)]
-    partitions: Annotated[int, Meaning("equal runs of publishers, each sends its own batch", minimum=1)] = 1
+    partitions: Annotated[
+        int,
+        Meaning("equal runs of publishers, each with a batch of its own; they take turns within the period", minimum=1),
+    ] = 1
 
     def offered_rate(self) -> float:
         return self.batch * self.partitions * 1000.0 / self.period_ms

@@ -47,7 +47,7 @@ def candidates(
     values: Iterable[PublishedValue], column: Column, parameters: Mapping[str, Any], server: str
 ) -> list[PublishedValue]:
     """All values of a column for exactly this point (a report may have several systems); else the nearest one."""
-    same = of_family([each for each in values if each.metric == column.name and each.unit in IN_OUR_UNITS], server)
+    same = [each for each in of_family(values, server) if each.metric == column.name and each.unit in IN_OUR_UNITS]
     exact = [each for each in same if each.exact]
     return exact or sorted(same, key=lambda each: _distance(each, parameters))[:1]
 

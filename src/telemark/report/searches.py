@@ -73,7 +73,7 @@ def peak_table(
     if column is None or not runs:
         return Table(id_, "", (), ())
     ours = [_peak_row(record.server, peak, column, points) for peak in record.peaks if peak.rate is not None]
-    maxima = of_family([each for each in values if each.metric == column.name], record.server)
+    maxima = [each for each in of_family(values, record.server) if each.metric == column.name]
     titles = ("server", "highest", *(title for title, _ in AT_THE_PEAK), "point", "where")
     rows = (*ours, *(_published_row(each, values, column) for each in maxima))
     return Table(id_, "The peak beside the published", titles, rows, frozenset(titles[1:-2]))

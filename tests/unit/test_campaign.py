@@ -56,6 +56,15 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     return Runs(monkeypatch)
 
 
+def test_runs_are_written_to_folders_and_file_urls_only(runs: Runs, tmp_path: Path) -> None:
+    """A URL is no relative folder with a strange name."""
+    made = run_campaign([plan("a")], ["x"], Path(f"file://{tmp_path}/runs"), campaign="c")
+
+    assert made.folder == tmp_path / "runs/c"
+    with pytest.raises(ConfigError, match="--out hdfs:/h/x"):
+        run_campaign([plan("a")], ["x"], Path("hdfs://h/x"), campaign="c")
+
+
 def test_repeats_go_around_points_and_points_around_servers(tmp_path: Path, runs: Runs) -> None:
     """What changes slowly on the host touches all servers alike."""
     outcome = run_campaign(

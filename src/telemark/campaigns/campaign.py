@@ -43,7 +43,7 @@ from telemark.store.documents.campaign import (
     unwritable,
     without_credentials,
 )
-from telemark.store.layout import campaign_name, run_name
+from telemark.store.layout import campaign_name, is_url, run_name
 from telemark.store.lock import locked
 
 
@@ -125,6 +125,7 @@ def run_campaign(  # noqa: PLR0913 - keywords, each another decision of the call
         ConfigError: nothing to run, a server lacks capabilities, or the campaign exists and is not to be resumed.
     """
     chosen = options or CampaignOptions()
+    out = local_folder(out)
     cells, skipped = _choose(points, servers, chosen)
     name = campaign or free_name(out, campaign_name(points[0].suite))
     folder = out / name
@@ -149,6 +150,23 @@ def run_campaign(  # noqa: PLR0913 - keywords, each another decision of the call
         if maker.bed is None or chosen.opened is not None:  # a bed that goes on measuring is not to be disturbed
             return outcome
         return replace(outcome, analysis=choose_place(maker.bed, folder))
+
+
+def local_folder(out: Path) -> Path:
+    """The folder that `--out` names, by its path or as `file:///...`.
+
+    Raises:
+        ConfigError: it lies in a store that runs cannot be written to.
+    """
+    text = str(out)  # a Path keeps one slash of `file:///`
+    if not is_url(text):
+        return out
+    if text.startswith("file:/"):
+        return Path(text.removeprefix("file:"))
+    raise ConfigError(
+        f"--out {text}: runs are written to a folder or a file:/// URL",
+        hint="copy the campaign there afterwards; `telemark analyze URL` reads every store that Spark can",
+    )
 
 
 def place_fingerprint(bed: Bed | None) -> str:

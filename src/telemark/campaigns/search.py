@@ -10,7 +10,7 @@ from pathlib import Path
 from telemark.bed.bed import open_bed
 from telemark.campaigns.ahead import AnalysisAhead
 from telemark.campaigns.analysis_place import Tell, analyze_campaign
-from telemark.campaigns.campaign import CampaignOptions, place_fingerprint, stored_calibration
+from telemark.campaigns.campaign import CampaignOptions, local_folder, place_fingerprint, stored_calibration
 from telemark.campaigns.peak.attempts import Attempts
 from telemark.campaigns.peak.bracket import Bracket, Limits, Stage
 from telemark.campaigns.peak.find import SearchResult, find_peak
@@ -73,6 +73,7 @@ def search(  # noqa: PLR0913 - keywords, each another decision of the caller
     parse_thresholds(options.required)
     for case in cases:
         Probe(case).check()
+    out = local_folder(out)
     name = campaign or campaign_name(f"search-{cases[0].plan.suite}")
     results: list[SearchResult] = []
     with ExitStack() as held:

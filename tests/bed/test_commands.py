@@ -1,4 +1,4 @@
-"""`search` and `doctor` on a bed."""
+"""`search`, `calibrate` and `doctor` on a bed."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.bed import telemark, write_bed
+from tests.support.bed import PROGRAM, telemark, write_bed
 from tests.support.machines import Machines
 
 pytestmark = [pytest.mark.spark, pytest.mark.live, pytest.mark.timeout(900)]
 
 ROLES = (("server",), ("publishers", "subscribers"))
+ONE_CASE = f"""
+import telemark.campaigns.calibrate as calibrate
+from telemark.campaigns.calibration_plans import floor
+calibrate.all_cases = lambda: [floor(0)]
+{PROGRAM}"""
 
 
 @pytest.mark.long  # a try takes 13 seconds, and there are four or five
@@ -29,6 +34,22 @@ def test_a_search_makes_all_its_tries_on_one_bed(bed_machines: Machines, tmp_pat
     assert len(runs) > 1
     assert {run["state"] for run in runs} == {"complete"}
     assert {len(run["hosts"]) for run in runs} == {2}
+
+
+def test_a_calibration_of_a_bed_is_kept_for_that_bed(
+    bed_machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of its cases: measured on both machines, analysed, and stored under the bed's fingerprint."""
+    monkeypatch.setenv("TELEMARK_CACHE", str(tmp_path / "cache"))
+    bed = write_bed(bed_machines, tmp_path, ROLES)
+    code, printed = telemark(bed_machines, "calibrate", "--bed", str(bed), "--json", program=ONE_CASE)
+
+    assert code == 0, printed
+    (stored,) = [json.loads(path.read_text()) for path in (tmp_path / "cache").glob("calibration-*.json")]
+    assert stored["host"] == "a bed of 2"
+    (figure,) = stored["figures"]
+    assert (figure["kind"], figure["lost"]) == ("floor", 0)
+    assert figure["rate"] > 0
 
 
 def test_the_doctor_examines_every_host_for_its_part(bed_machines: Machines, tmp_path: Path) -> None:

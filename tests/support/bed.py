@@ -39,17 +39,17 @@ def write_bed(
     return path
 
 
-def start_telemark(machines: Machines, *arguments: str) -> subprocess.Popen[str]:
+def start_telemark(machines: Machines, *arguments: str, program: str = PROGRAM) -> subprocess.Popen[str]:
     """The program on the runner's machine."""
     return subprocess.Popen(
-        machines.command(0, [sys.executable, "-c", PROGRAM, *arguments]),
+        machines.command(0, [sys.executable, "-c", program, *arguments]),
         env=os.environ | {"PYTHONPATH": str(CHECKOUT / "src")},
         text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
 
 
-def telemark(machines: Machines, *arguments: str) -> tuple[int, str]:
+def telemark(machines: Machines, *arguments: str, program: str = PROGRAM) -> tuple[int, str]:
     """Its exit code and what it printed."""
-    with start_telemark(machines, *arguments) as program:
-        printed, _ = program.communicate(timeout=550)
-        return program.returncode, printed
+    with start_telemark(machines, *arguments, program=program) as started:
+        printed, _ = started.communicate(timeout=550)
+        return started.returncode, printed

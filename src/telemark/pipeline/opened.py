@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from telemark.errors import ConfigError, DataError
 from telemark.pipeline.spark.folders import HadoopFolders
 from telemark.pipeline.spark.read_only import require_query, require_read_only
-from telemark.pipeline.spark.reading import spark_schema, union
+from telemark.pipeline.spark.reading import parquet, spark_schema, union
 from telemark.pipeline.spark.session import start_session
 from telemark.store.layout import RESULTS, Folders, FoundRuns, LocalFolders, RunFolder, find_runs, is_url, unfinished
 from telemark.store.result_reader import PER_CAMPAIGN
@@ -72,11 +72,10 @@ class Opened:
         return union(self.spark, self._runs, name, self._folders, mark)
 
     def _results(self, name: str) -> DataFrame:
-        reader = self.spark.read.schema(spark_schema(RESULT_TABLES[name]))
         folders = [folder for run in self._runs for folder in self._result_folders(run, name)]
         if not folders:
             return self.spark.createDataFrame([], spark_schema(RESULT_TABLES[name]))
-        return reader.parquet(*dict.fromkeys(folders))
+        return parquet(self.spark, RESULT_TABLES[name], *dict.fromkeys(folders))
 
     def _result_folders(self, run: RunFolder, name: str) -> list[str]:
         folder = f"{run.campaign_folder}/{RESULTS}/{name}"

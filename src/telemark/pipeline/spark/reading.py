@@ -7,6 +7,7 @@ older format did not have is null. A table without files is an empty DataFrame.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from pathlib import Path
@@ -28,11 +29,21 @@ from telemark.store.layout import Folders, LocalFolders, RunFolder, unfinished
 from telemark.store.reader import read_file, record_files
 from telemark.store.schemas import TABLES
 
+_PATTERN = re.compile(r"[]{}[*?\\]")
+
 
 def spark_schema(schema: pa.Schema) -> StructType:
     """The Spark form of an Arrow schema; everything nullable, as files from strangers may be."""
     plain = pa.schema([pa.field(field.name, field.type) for field in schema])
     return from_arrow_schema(plain)
+
+
+def parquet(spark: SparkSession, schema: pa.Schema, *folders: str) -> DataFrame:
+    r"""Files of folders. A name is a name: Spark would take `*` for a pattern, and read files of other runs twice.
+
+    Its option against patterns reads every folder once more for each name that looks like one, hence the `\`.
+    """
+    return spark.read.schema(spark_schema(schema)).parquet(*(_PATTERN.sub(r"\\\g<0>", folder) for folder in folders))
 
 
 def has_files(run: RunFolder, table: str, folders: Folders) -> bool:
@@ -48,7 +59,7 @@ def has_files(run: RunFolder, table: str, folders: Folders) -> bool:
 
 def run_table(spark: SparkSession, run: RunFolder, table: str) -> DataFrame:
     """One record table of one run."""
-    return spark.read.schema(spark_schema(TABLES[table])).parquet(run.table(table))
+    return parquet(spark, TABLES[table], run.table(table))
 
 
 def run_records(session: Callable[[], SparkSession], run: RunFolder, folders: Folders) -> RunRecords:
@@ -111,11 +122,10 @@ class Records:
 
     def _with_runs(self, name: str, others: list[str]) -> DataFrame:
         runs = {run.table(name): number for number, run in self.batch if has_files(run, name, self._folders)}
-        schema = spark_schema(TABLES[name])
         if not runs:
-            empty = self.spark.createDataFrame([], schema).selectExpr("*", "0 as r")
+            empty = self.spark.createDataFrame([], spark_schema(TABLES[name])).selectExpr("*", "0 as r")
             return empty.selectExpr("*", "0 as written_by") if others else empty
-        frame = self.spark.read.schema(schema).parquet(*runs)
+        frame = parquet(self.spark, TABLES[name], *runs)
         if len(runs) == 1:
             return frame.selectExpr("*", f"{next(iter(runs.values()))} as r", *others)
         return self._with_run(frame, runs, others)

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import jsonschema
 import pytest
 
+from telemark.campaigns.search import SearchOutcome
 from telemark.cli import search
 from telemark.report import console, html, json_card, json_schema, junit, markdown
 from telemark.report.build import build_report
@@ -118,7 +119,8 @@ def test_the_command_and_the_report_use_the_same_sentences(folder: Path, capsys:
     """What `telemark search` prints is what its report prints; the next step follows."""
     record = searched(folder)
     names = {name: getattr(record, name) for name in ("suite", "scenario", "point", "server", "size")}
-    search._show([SimpleNamespace(**names, record=lambda: record)], folder, as_json=False)  # type: ignore[list-item]
+    result = SimpleNamespace(**names, record=lambda: record, interrupted=False)
+    search._show(SearchOutcome(folder, (result,)), named=False, as_json=False)  # type: ignore[arg-type]
     said = capsys.readouterr()
 
     assert [f"  {sentence}" for sentence in answer(record)] == said.out.splitlines()[1:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +11,11 @@ from telemark.campaigns.peak.bracket import Limits, Stage, Try
 from telemark.campaigns.peak.find import Peak, SearchResult, TryResult, find_peak
 from telemark.campaigns.peak.probe import Probe
 from telemark.campaigns.peak.scale import SearchCase, search_cases
+from telemark.campaigns.search import SearchOptions, SearchOutcome, search
 from telemark.catalog import load, plan_points
-from telemark.errors import ConfigError
+from telemark.cli.search import exit_code, next_step
+from telemark.errors import ConfigError, ExitCode
+from telemark.runner.progress import Silence
 from telemark.verdicts.repeats import summarize
 
 LIMITS = Limits(start=500, ceiling=1e6)
@@ -220,3 +224,50 @@ def test_the_interval_of_equal_measurements_is_a_point() -> None:
 
     assert summary is not None
     assert (5.0, 5.0, 0.0) == (summary.low, summary.high, summary.spread)
+
+
+def interrupted_after(tries: int) -> Any:
+    def attempt(tried: Try, number: int) -> TryResult:
+        if number == tries:
+            raise KeyboardInterrupt
+        return server_with_peak(600)(tried, number)
+
+    return attempt
+
+
+def outcome_of(peak: Peak) -> SearchOutcome:
+    result = SearchResult("s", "c", "", "quick", "loopback", "messages", (), (peak,))
+    return SearchOutcome(Path("runs/x"), (result,))
+
+
+def test_an_interrupted_search_keeps_its_tries_and_says_where_they_are() -> None:
+    """They cost minutes, and a report without them would judge their runs by another rule."""
+    peak = find_peak(LIMITS, interrupted_after(2), tell=lambda text: None)
+    outcome = outcome_of(peak)
+
+    assert (None, 500) == (peak.rate, peak.at_least)
+    assert [True, False] == [entry.holds for entry in peak.record().tries]
+    assert exit_code(outcome) is ExitCode.INTERRUPTED
+    assert next_step(outcome, named=False) == (
+        "next: telemark report runs/x shows the tries made; the same command begins the search anew"
+    )
+
+
+def test_an_interrupted_search_without_a_try_has_nothing_to_report() -> None:
+    outcome = outcome_of(find_peak(LIMITS, interrupted_after(0), tell=lambda text: None))
+
+    assert next_step(outcome, named=True) == (
+        "next: the same command with another --campaign begins the search anew; runs/x has no finished try"
+    )
+
+
+def test_a_search_does_not_mix_with_a_campaign_that_exists(tmp_path: Path) -> None:
+    """Its tries have the names of the former ones, which would not be repeated."""
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "campaign.json").write_text("{}", encoding="utf-8")
+    cases = search_cases(load().find("messagesight/FANIN.Q0.SHARED"), "quick", {})
+
+    with pytest.raises(ConfigError, match="campaign x exists"):
+        search(
+            cases, "loopback", tmp_path, campaign="x", options=SearchOptions(), listener=Silence(), tell=lambda _: None
+        )  # fmt: skip

@@ -13,7 +13,7 @@ from telemark.campaigns.analysis_place import Tell, analyze_campaign
 from telemark.campaigns.campaign import CampaignOptions, local_folder, place_fingerprint, stored_calibration
 from telemark.campaigns.peak.attempts import Attempts
 from telemark.campaigns.peak.bracket import Bracket, Limits, Stage
-from telemark.campaigns.peak.find import SearchResult, find_peak
+from telemark.campaigns.peak.find import Peak, SearchResult, find_peak
 from telemark.campaigns.peak.forecast import Forecast
 from telemark.campaigns.peak.probe import Probe
 from telemark.campaigns.peak.rule import rule_for
@@ -21,6 +21,7 @@ from telemark.campaigns.peak.scale import SearchCase
 from telemark.errors import ConfigError
 from telemark.runner.calibrate.record import for_run
 from telemark.runner.progress import RunListener
+from telemark.store.documents.campaign import CAMPAIGN_FILE
 from telemark.store.documents.search import write_searches
 from telemark.store.layout import campaign_name
 from telemark.verdicts import parse_thresholds
@@ -52,6 +53,11 @@ class SearchOutcome:
         """Whether every search confirmed a peak."""
         return all(peak.rate is not None for result in self.results for peak in result.peaks)
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was cut short: the tries made until then are saved, what would have followed is missing."""
+        return any(result.interrupted for result in self.results)
+
 
 def search(  # noqa: PLR0913 - keywords, each another decision of the caller
     cases: Sequence[SearchCase],
@@ -66,7 +72,7 @@ def search(  # noqa: PLR0913 - keywords, each another decision of the caller
     """Search for the peak of every case. Answers are saved in the campaign's folder as soon as there is one.
 
     Raises:
-        ConfigError: a plan has no rate to search for, or an option cannot be used.
+        ConfigError: a plan has no rate to search for, an option cannot be used, or the campaign exists.
     """
     if not cases:
         raise ConfigError("nothing to search for: the scenario has no point at this size")
@@ -75,6 +81,10 @@ def search(  # noqa: PLR0913 - keywords, each another decision of the caller
         Probe(case).check()
     out = local_folder(out)
     name = campaign or campaign_name(f"search-{cases[0].plan.suite}")
+    if (out / name / CAMPAIGN_FILE).exists():
+        raise ConfigError(
+            f"campaign {name} exists in {out}", hint="a search begins anew each time: choose another --campaign"
+        )
     results: list[SearchResult] = []
     with ExitStack() as held:
         if (bed := options.runs.bed) is not None:  # once for all tries
@@ -84,6 +94,8 @@ def search(  # noqa: PLR0913 - keywords, each another decision of the caller
         for case in cases:
             results.append(searcher.search(case))
             write_searches(out / name, [result.record() for result in results])
+            if results[-1].interrupted:
+                break
     return SearchOutcome(out / name, tuple(results))
 
 
@@ -116,7 +128,9 @@ class _Searcher:
             AnalysisAhead(self.listener),
             analyze_campaign,
         )
-        peaks = [find_peak(limits, attempts, self.tell, forecast) for _ in range(self.options.repeat)]
+        peaks: list[Peak] = []
+        while len(peaks) < self.options.repeat and not (peaks and peaks[-1].interrupted):
+            peaks.append(find_peak(limits, attempts, self.tell, forecast))
         return SearchResult(
             plan.suite, plan.scenario, plan.point, plan.size, self.server, probe.quantity, rule, tuple(peaks)
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,9 +11,8 @@ import click
 
 from telemark.bed.bed_file import read_bed
 from telemark.campaigns import CampaignOptions
-from telemark.campaigns.peak.find import SearchResult
 from telemark.campaigns.peak.scale import search_cases
-from telemark.campaigns.search import SearchOptions, search
+from telemark.campaigns.search import SearchOptions, SearchOutcome, search
 from telemark.cli.choosing import choose
 from telemark.cli.monitoring import monitor_options, monitoring
 from telemark.cli.overriding import override_options, read_overrides
@@ -79,7 +77,7 @@ def command(scenario: str, server: str, size: Size, **settings: Any) -> int:
     """Find the highest rate, or number of publishers, at which SCENARIO holds on a server.
 
     Ramps from below, brackets, bisects, and confirms the answer with a full-length run. Every try is a run of
-    the campaign and can be looked at. Ends with 0 when a peak was confirmed, 8 when none was.
+    the campaign and can be looked at. Ends with 0 when a peak was confirmed, 8 when none was, 130 when interrupted.
     """
     allowed = read_allowed(settings["allowed"])
     found = [case for each in choose(scenario) for case in search_cases(each, size, read_overrides(settings))]
@@ -90,8 +88,8 @@ def command(scenario: str, server: str, size: Size, **settings: Any) -> int:
             cases, server, settings["out"], campaign=settings["campaign"], options=options, listener=_listener(),
             tell=tell,
         )  # fmt: skip
-        _show(outcome.results, outcome.folder, as_json=settings["as_json"])
-    return int(ExitCode.PASSED if outcome.found else ExitCode.NO_VERDICT)
+        _show(outcome, named=settings["campaign"] is not None, as_json=settings["as_json"])
+        return int(exit_code(outcome))
 
 
 def _options(settings: dict[str, Any], monitor: Monitor | None) -> SearchOptions:
@@ -117,12 +115,31 @@ def _listener() -> RunListener:
     return choose_view(as_json=False) if sys.stderr.isatty() else Silence()
 
 
-def _show(results: Sequence[SearchResult], folder: Path, *, as_json: bool) -> None:
+def exit_code(outcome: SearchOutcome) -> ExitCode:
+    """Of the whole search."""
+    if outcome.interrupted:
+        return ExitCode.INTERRUPTED
+    return ExitCode.PASSED if outcome.found else ExitCode.NO_VERDICT
+
+
+def next_step(outcome: SearchOutcome, *, named: bool) -> str:
+    """One line: the command that follows. A campaign that the user `named` is there now: its name is taken."""
+    if not outcome.interrupted:
+        return report_step(outcome.folder)
+    tries = sum(len(peak.tries) for result in outcome.results for peak in result.peaks)
+    again = f"the same command{' with another --campaign' if named else ''} begins the search anew"
+    if not tries:
+        return f"next: {again}; {outcome.folder} has no finished try"
+    return f"next: telemark report {outcome.folder} shows the tries made; {again}"
+
+
+def _show(outcome: SearchOutcome, *, named: bool, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"campaign": str(folder), "results": [result.record().as_dict() for result in results]}))
+        records = [result.record().as_dict() for result in outcome.results]
+        click.echo(json.dumps({"campaign": str(outcome.folder), "results": records}))
         return
-    for result in results:
+    for result in outcome.results:
         say(f"{result.suite}/{result.scenario} {result.point} on {result.server}, size {result.size}:")
         for sentence in answer(result.record()):
             say(f"  {sentence}")
-    tell(report_step(folder))
+    tell(next_step(outcome, named=named))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from telemark.model.case import PublishedValue
@@ -37,14 +37,14 @@ def pairs(
 
 
 def nearest(
-    values: Iterable[PublishedValue], column: Column, ours: float | None, parameters: Mapping[str, Any], server: str
+    values: Sequence[PublishedValue], column: Column, ours: float | None, parameters: Mapping[str, Any], server: str
 ) -> Published | None:
     """The published value of one column that is nearest to this point."""
     return next((_beside(each, column, ours) for each in candidates(values, column, parameters, server)), None)
 
 
 def candidates(
-    values: Iterable[PublishedValue], column: Column, parameters: Mapping[str, Any], server: str
+    values: Sequence[PublishedValue], column: Column, parameters: Mapping[str, Any], server: str
 ) -> list[PublishedValue]:
     """All values of a column for exactly this point (a report may have several systems); else the nearest one."""
     same = [each for each in of_family(values, server) if each.metric == column.name and each.unit in IN_OUR_UNITS]

@@ -133,7 +133,7 @@ def answer(record: SearchRecord) -> Iterator[str]:
 
 
 def _peak_sentence(peak: PeakRecord, unit: str) -> str:
-    tries = f"{len(peak.tries)} tries"
+    tries = "1 try" if len(peak.tries) == 1 else f"{len(peak.tries)} tries"
     if peak.rate is None:
         at_least = f"; at least {peak.at_least:,.0f} {unit}" if peak.at_least else ""
         return f"no peak: {peak.ending}{at_least} ({tries})"

@@ -22,6 +22,7 @@ from telemark.verdicts.bottleneck import Bottleneck, find_bottleneck
 from telemark.verdicts.repeats import Summary, summarize
 
 UNCLEAR_TRIES = 3  # so many tries of one rate that say nothing about the server, and the search goes on without
+INTERRUPTED = "interrupted"  # the ending of a search that was cut short
 HELD_UP_TRIES = 8  # an engine that was late although the host had room was held up by the host, not by the rate
 
 
@@ -68,6 +69,11 @@ class Peak:
     tries: tuple[TryRecord, ...]
     point: Mapping[str, Any] | None = field(default=None, compare=False)  # of the confirming run
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether the search was cut short."""
+        return self.ending == INTERRUPTED
+
     def record(self) -> PeakRecord:
         """For search.json."""
         culprit = BottleneckRecord(**asdict(self.bottleneck)) if self.bottleneck else None
@@ -81,6 +87,8 @@ def find_peak(limits: Limits, attempt: Attempt, tell: Tell, forecast: Forecast |
     processor to others: it is repeated. If repeating does not help, a try that lost processor time counts as a failure.
     Where the engine stays the limit, the search goes on at lower rates, because the server may fail there by itself. If
     it does not fail, the answer is "at least the highest rate that held".
+
+    An interrupted search ends with the tries it has made.
     """
     forecast = forecast or Forecast(0.0)
     bracket = Bracket(limits)
@@ -90,7 +98,10 @@ def find_peak(limits: Limits, attempt: Attempt, tell: Tell, forecast: Forecast |
     confirmed: TryResult | None = None
     while (tried := bracket.next()) is not None:
         began = time.monotonic()
-        judged = attempt(tried, len(log))
+        try:
+            judged = attempt(tried, len(log))
+        except KeyboardInterrupt:
+            return Peak(None, bracket.held or None, INTERRUPTED, _bottleneck(gave_out), tuple(log))
         forecast.add(time.monotonic() - began)
         log.append(_entry(tried, judged))
         tell(_sentence(tried, judged))
@@ -144,6 +155,11 @@ class SearchResult:
     quantity: Quantity
     rule: tuple[str, ...]
     peaks: tuple[Peak, ...]
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the last search was cut short."""
+        return any(peak.interrupted for peak in self.peaks)
 
     @property
     def summary(self) -> Summary | None:

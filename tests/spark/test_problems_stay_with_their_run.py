@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,8 @@ from telemark.errors import DataError
 from telemark.pipeline import analyze
 from telemark.pipeline.batch import RunBatch
 from telemark.pipeline.run_tables import batch_tables
+from telemark.store.bounds import local_bounds
+from telemark.store.layout import LocalFolders, find_runs
 from telemark.store.result_reader import ResultTables
 from tests.support.run_builder import Rows, facts, random_run, write
 
@@ -118,3 +123,56 @@ def test_results_may_go_elsewhere(spark: SparkSession, tmp_path: Path) -> None:
     assert (str(tmp_path / "elsewhere" / "campaign" / "results"),) == report.results
     assert not (tmp_path / "campaign" / "results").exists()
     assert 1 == ResultTables.open(tmp_path / "elsewhere" / "campaign").table("points").num_rows
+
+
+@pytest.mark.parametrize("ending", ["swallowed", "as a failed job"])
+def test_an_interrupt_is_no_problem_of_the_run(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    """Ctrl-C reaches Spark too, and libraries may lose it; either way a sound run must not be called damaged."""
+    write(tmp_path / "campaign" / "run", random_run(1))
+
+    def interrupted(*arguments: Any) -> Any:
+        for _ in range(2):  # an impatient user
+            with suppress(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGINT)
+        if ending == "as a failed job":
+            raise RuntimeError("Job 1 cancelled")
+        return batch_tables(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("telemark.pipeline.run_tables.batch_tables", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            analyze([tmp_path / "campaign"])
+    assert not (tmp_path / "campaign" / "results").exists()
+
+    assert analyze([tmp_path / "campaign"]).problems == {}
+
+
+def test_an_interrupt_cancels_the_jobs_that_run(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command ends at once instead of when the rows are read."""
+    write(tmp_path / "campaign" / "run", random_run(1))
+    cancelled: list[int] = []
+
+    class Context:
+        def cancelAllJobs(self) -> None:  # noqa: N802 - Spark's name
+            cancelled.append(1)
+
+    class Session:
+        sparkContext = Context()  # noqa: N815 - Spark's name
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(spark, name)
+
+    def interrupt(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    found = find_runs([tmp_path / "campaign"], LocalFolders())
+    batch = RunBatch(tuple(found.runs))
+    bounds = [local_bounds(tmp_path / "campaign" / "run")]
+    monkeypatch.setattr("telemark.pipeline.run_tables._message_durations", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        batch_tables(Session, batch, bounds, LocalFolders())  # type: ignore[arg-type, return-value]
+    assert cancelled == [1]

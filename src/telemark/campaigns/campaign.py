@@ -13,6 +13,7 @@ from telemark.bed.run_hosts import hosts_of
 from telemark.campaigns.analysis_place import AnalysisPlace, choose_place
 from telemark.errors import ConfigError, ExitCode, TelemarkError
 from telemark.host.facts import host_facts
+from telemark.host.interruption import Interruption
 from telemark.host.limits import HostLimits, read_limits
 from telemark.model.plan import RunPlan
 from telemark.model.slicing import Place
@@ -21,7 +22,6 @@ from telemark.runner.capability import describe_missing
 from telemark.runner.conductor import Steering
 from telemark.runner.control import ControlSocket
 from telemark.runner.feasible import refuse_impossible
-from telemark.runner.interruption import Interruption
 from telemark.runner.monitor import Monitor
 from telemark.runner.pinning import Pinning
 from telemark.runner.progress import RunListener, RunOutcome, Silence

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from telemark.errors import DataError, RequirementError, TelemarkError
+from telemark.host.interruption import Interruption
 from telemark.pipeline.batch import RunBatch, batches
 from telemark.pipeline.result_files import LocalFiles
 from telemark.pipeline.results import ResultFiles, ResultStore
@@ -66,6 +67,7 @@ def analyze(
     Raises:
         DataError: a path holds no run.
         RequirementError: Java is missing, or results cannot be written.
+        KeyboardInterrupt: a signal came; runs analysed before keep their results.
     """
     need_java()  # before anything is read: the answer must not come after minutes
     remote = any(is_url(str(path)) for path in [*paths, *([out] if out else [])])
@@ -97,12 +99,17 @@ class _Analysis:
         self._out = None if out is None else str(out)
         self._progress = progress
         self._problems: dict[str, TelemarkError] = dict(problems)
+        self._interruption = Interruption()
         self._stores: dict[str, ResultStore] = {}
         self._done: list[str] = []
         self._total = 0
         self._quick = False
 
     def run(self, runs: Sequence[RunFolder], again: bool) -> AnalysisReport:
+        with self._interruption, self._interruption.allowed():
+            return self._run(runs, again)
+
+    def _run(self, runs: Sequence[RunFolder], again: bool) -> AnalysisReport:
         for folder, problem in self._problems.items():
             self._note_problem(folder, problem)
         fresh = [run for run in runs if again or not self._current(run)]
@@ -151,6 +158,7 @@ class _Analysis:
         except RequirementError:
             raise  # Spark does not start: no other run would fare better
         except Exception as error:
+            self._interruption.check()  # jobs that were cancelled say nothing about their run
             if len(batch.runs) == 1:
                 self._failed(batch.runs[0], _data_error(batch.runs[0], error))
                 return
@@ -160,6 +168,7 @@ class _Analysis:
             for run, bound in zip(batch.runs, bounds, strict=True):
                 self._analyse(RunBatch((run,)), (bound,))
             return
+        self._interruption.check()
         for run in batch.runs:
             self._write(run, found[run.folder])
 
@@ -170,7 +179,8 @@ class _Analysis:
 
     def _write(self, run: RunFolder, tables: Tables) -> None:
         try:
-            self._store(run.folder).write_run(run.name, tables, self._note(run))
+            with self._interruption.shield():
+                self._store(run.folder).write_run(run.name, tables, self._note(run))
         except DataError as error:  # a link is in the way
             self._problems[run.folder] = error
             return

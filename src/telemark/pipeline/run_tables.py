@@ -78,7 +78,11 @@ def batch_tables(
     with ThreadPoolExecutor(2, thread_name_prefix="telemark-pass") as pool:
         first = pool.submit(_message_durations, deliveries)
         second = pool.submit(DeliveryCheck(deliveries, numbering, owed).run)
-        times, integrity = first.result(), second.result()
+        try:
+            times, integrity = first.result(), second.result()
+        except KeyboardInterrupt:
+            session().sparkContext.cancelAllJobs()  # the pool waits for both
+            raise
     return {run.folder: _tables(number, run, times, integrity[number], rest[number]) for number, run in batch}
 
 

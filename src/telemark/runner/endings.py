@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from telemark.errors import ConfigError, ExitCode, TelemarkError
-from telemark.runner.interruption import Interrupted
+from telemark.host.interruption import Interrupted
 
 
 @dataclass(frozen=True, slots=True)

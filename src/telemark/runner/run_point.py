@@ -10,6 +10,7 @@ from pathlib import Path
 
 from telemark.consumers.contract import BackendConsumers
 from telemark.errors import EngineError, ServerError, TelemarkError
+from telemark.host.interruption import Interrupted, Interruption
 from telemark.host.limits import HostLimits
 from telemark.model.audience import Audiences, audiences_of
 from telemark.model.plan import RunPlan
@@ -22,7 +23,6 @@ from telemark.runner.expected import expected_deliveries
 from telemark.runner.feasible import listeners_of
 from telemark.runner.fleet import ENGINE_COMMAND, Fleet
 from telemark.runner.hosts import Heard, RunHosts, Sampler, ThisHost, Watched
-from telemark.runner.interruption import Interrupted, Interruption
 from telemark.runner.phases import Phase, PhaseMachine
 from telemark.runner.pinning import Pinning, describe
 from telemark.runner.profile import ThreadProfiler

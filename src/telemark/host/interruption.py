@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and a closed terminal: the first signal ends the run in order, at whatever place it is."""
+"""Ctrl-C, SIGTERM and a closed terminal: the first signal ends the work in order, at whatever place it is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Interruption:
-    """Signal handling while runs are made.
+    """Signal handling while runs are made or analysed.
 
     Signals are only remembered, except inside `allowed`: there the first one raises `Interrupted` right where the
     program is, so that no wait is too long. Ending a run happens outside of it and is never cut in the middle;
@@ -63,6 +63,11 @@ class Interruption:
         finally:
             self._allowed = held
         self._raise_if_due()
+
+    def check(self) -> None:
+        """Raise what a library has swallowed: it may meet a signal in a place where exceptions are only printed."""
+        if self.received:
+            raise Interrupted(self.received)
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
         self.received = self.received or signal.Signals(number).name
